@@ -120,8 +120,48 @@ class Bugs(TorchTest):
     def test_families_without_a_gradient_say_so(self):
         made = _ops.mxfp8_dequantize(*[t.detach() for t in _ops.mxfp8(rand(32, 32))], dtype="f32")
         self.assertFalse(made.requires_grad)
-        with self.assertRaisesRegex(RuntimeError, "quern.multi_row_pad has no gradient"):
-            _ops.multi_row_pad([rand(3, 4, grad=True)], align=4)[0].sum().backward()
+        with self.assertRaisesRegex(RuntimeError, "quern.mxfp8 has no gradient"):
+            _ops.mxfp8(rand(32, 32, grad=True))[0].float().sum().backward()
+
+    def test_a_scaled_sum_has_its_gradients(self):
+        index = ints([4, 1, 4, 2], torch.int64)
+        for scale_of, count in (("columns", 6), ("rows", 4)):
+            source, scale = rand(4, 6, grad=True), rand(count, grad=True)
+            settings = dict(op="add", scale_of=scale_of, factor="alpha", alpha=0.5, rows=7, rest="zero", order_="given")
+            order = _ops.index_sort(index, rows=7)[0]
+            got = _ops.scatter(source, index, order=order, scale=scale, **settings)[0]
+            factors = scale if scale_of == "columns" else scale[:, None]
+            expected = torch.zeros(7, 6, device=DEVICE).index_add(0, index, source * factors * 0.5)
+            self.assertSameGradients(got, expected, (source, scale))
+
+    def test_a_scatter_of_several_matrices_has_its_gradient(self):
+        source, index = rand(2, 3, 4, grad=True), ints([4, 0, 2], torch.int64)
+        got = _ops.scatter(source, index, rows=6, outer=2)[0]
+        expected = torch.zeros(2, 6, 4, device=DEVICE).index_copy(1, index, source)
+        self.assertSameGradients(got, expected, (source,))
+
+    def test_rows_that_a_concat_picks_have_their_gradients(self):
+        x, y = rand(5, 3, grad=True), rand(4, 2, grad=True)
+        i, j = ints([1, 4, 1, 0], torch.int64), ints([3, 3, 3, 2], torch.int64)
+        settings = dict(source_rows=[5, 4])
+        got = _ops.concat([x, y], [i, j], **settings)[0]
+        self.assertSameGradients(got, torch.cat([x[i], y[j]], 1), (x, y))
+        got = _ops.concat([x, y], [i[:3], j], layout="flat", counts=[3, 4], **settings)[0]
+        self.assertSameGradients(got, torch.cat([x[i[:3]].flatten(), y[j].flatten()]), (x, y))
+        none = ints([1, -1, 1, 0], torch.int64)
+        got = _ops.concat([x, y], [none, j], mode="minus_one_is_zero", **settings)[0]
+        picked = x[none.clamp(0)] * (none >= 0)[:, None]
+        self.assertSameGradients(got, torch.cat([picked, y[j]], 1), (x, y))
+
+    def test_padded_matrices_have_their_gradients(self):
+        x, y = rand(3, 4, grad=True), rand(5, 8, grad=True)
+        padded = _ops.multi_row_pad([x, y], align=4)
+        expected = [torch.nn.functional.pad(t, (0, 0, 0, -t.shape[0] % 4)) for t in (x, y)]
+        self.assertSameGradients(padded, expected, (x, y))
+        first, = torch.autograd.grad(_ops.multi_row_pad([x, y], align=4)[1].sum(), y)
+        self.assertClose(first, torch.ones_like(y))
+        a, b = rand(4, 4, grad=True), rand(8, 8, grad=True)
+        self.assertSameGradients(_ops.multi_row_pad([a, b], direction="unpad", rows=[3, 5], align=4), [a[:3], b[:5]], (a, b))
 
     def test_index_select_takes_what_pytorchs_does(self):
         x = rand(3, 4)

@@ -41,7 +41,9 @@ def _cases():
         ("chunk_sort", [rand(10, 6, grad=True), sizes, order, rand(10, grad=True)], {}),
         ("index_sort", [index], dict(rows=10)),
         ("row_pad", [rand(10, 6, grad=True), ints([4, 10])], dict(align=4)),
-        ("multi_row_pad", [[rand(3, 4), rand(5, 8)]], dict(align=4)),
+        ("multi_row_pad", [[rand(3, 4, grad=True), rand(5, 8, grad=True)]], dict(align=4)),
+        ("scatter", [rand(3, 6, grad=True), ints([4, 1, 2], torch.int64)], dict(op="add", scale=rand(6, grad=True), rows=10)),
+        ("concat", [[rand(3, 4, grad=True), rand(3, 2, grad=True)], [ints([1, 1, 2])] * 2], dict(source_rows=[3, 3])),
         ("moe_map", [routing_mask(12, 4, 2)], dict(map_="mask", experts=4, topk=2)),
         ("moe_permute", [rand(12, 16, grad=True)], routing),
         ("moe_permute", [rand(12, 16, grad=True)], dict(routing, probs=rand(12, 4, grad=True), token_experts=token_experts, prob_layout="experts")),
@@ -164,7 +166,7 @@ class Operators(TorchTest):
                 warnings.simplefilter("ignore")  # of inputs that are not fp64
                 self.assertTrue(torch.autograd.gradcheck(function, needing, eps=1e-2, atol=2e-2, rtol=2e-2, fast_mode=True))
                 seen.add(name)
-        differentiable = "gather scatter pointwise glu rope concat chunk_sort row_pad moe_permute moe_unpermute".split()
+        differentiable = "gather scatter pointwise glu rope concat chunk_sort row_pad multi_row_pad moe_permute moe_unpermute".split()
         self.assertEqual(seen, set(differentiable))
 
     def test_gradcheck_in_fp64(self):

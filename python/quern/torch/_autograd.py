@@ -206,15 +206,25 @@ def _added_up(gradient, index, mode, rows, outer):
     )[0]
 
 
-@_register("scatter", "index", "scale")
+@_register("scatter", "index", "scale", unless=("scale", ("source",)))
 def _scatter(saved, gradient, *_):
-    if gradient is None or not saved.needs["source"]:
+    if gradient is None:
         return {}
     if saved["scale"] is not None:
-        raise RuntimeError("quern.scatter with a scale has its gradient by pass_='backward' only")
-    picked = _ops.gather(_packed(gradient), saved["index"], mode="zero" if saved.settings.get("mode") == "skip" else None)
+        return _scaled_sum(saved, gradient)
+    outer = saved.settings.get("outer", 1)
+    where = dict(outer=outer, rows=gradient.shape[-2]) if outer != 1 else {}
+    mode = "zero" if saved.settings.get("mode") == "skip" else None
+    picked = _ops.gather(_packed(gradient), saved["index"], mode=mode, **where)
     alpha = saved.settings.get("alpha", 1.0) if saved.settings.get("factor") == "alpha" else 1.0
     return {"source": picked if alpha == 1.0 else picked * alpha}
+
+
+def _scaled_sum(saved, gradient):
+    """Of a scatter with a scale. The gradients do not depend on the order of a sum."""
+    settings = {n: v for n, v in saved.settings.items() if n not in ("order_", "rest")}
+    given = dict(gradient=_packed(gradient), scale=saved["scale"], **dict(settings, pass_="backward"))
+    return dict(zip(("source", "scale"), _ops.scatter(saved["source"], saved["index"], **given)))
 
 
 def _refuse_quantized(name, saved):
@@ -257,9 +267,37 @@ def _rope(saved, *gradients):
 @_register("concat", "index")
 def _concat(saved, gradient, *_):
     if saved["index"]:
-        raise RuntimeError("quern.concat with an index has its gradient by pass_='backward' only")
+        return {"sources": _picked_rows(saved, gradient)}
     widths = [source.shape[-1] for source in saved["sources"]]
     return {"sources": _ops.concat([], source=_packed(gradient), pass_="backward", **dict(saved.settings, widths=widths))}
+
+
+def _picked_rows(saved, gradient):
+    """Of a concat with an index: its own pass takes indices that differ, and these may repeat."""
+    widths = [source.shape[-1] for source in saved["sources"]]
+    if saved.settings.get("layout") == "flat":
+        sizes = [index.shape[0] * width for index, width in zip(saved["index"], widths)]
+        parts = [p.reshape(-1, width) for p, width in zip(gradient.reshape(-1).split(sizes), widths)]
+    else:
+        parts = gradient.split(widths, -1)
+    mode = "assume_valid" if saved.settings.get("mode", "assume_valid") == "assume_valid" else "skip"
+    return [
+        _added_up(part.contiguous(), index, mode, source.shape[0], 1)
+        for part, index, source in zip(parts, saved["index"], saved["sources"])
+    ]
+
+
+@_register("multi_row_pad")
+def _multi_row_pad(saved, *gradients):
+    like = _present(gradients)
+    given = [_as(g, r, like) for g, r in zip(gradients, saved.results)]
+    sources, results = ([t.shape[0] for t in tensors] for tensors in (saved["sources"], saved.results))
+    pads = saved.settings.get("direction", "pad") == "pad"
+    rows, padded = (sources, results) if pads else (results, sources)
+    cols = [t.shape[1] for t in saved["sources"]]
+    settings = dict(direction="unpad" if pads else "pad", rows=rows, padded_rows=padded, cols=cols)
+    others = {n: v for n, v in saved.settings.items() if n != "align"}  # the padded rows say it
+    return {"sources": _ops.multi_row_pad(given, **dict(others, **settings))}
 
 
 @_register("chunk_sort", "sizes", "order")
@@ -321,7 +359,8 @@ def _refuse(name):
 
 
 for _name in set(FAMILIES) - {
-    "gather", "scatter", "glu", "pointwise", "rope", "concat", "chunk_sort", "moe_permute", "moe_unpermute", "row_pad"
+    "gather", "scatter", "glu", "pointwise", "rope", "concat", "chunk_sort", "moe_permute", "moe_unpermute", "row_pad",
+    "multi_row_pad",
 }:  # fmt: skip
     _refuse(_name)
 

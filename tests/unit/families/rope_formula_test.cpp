@@ -305,7 +305,8 @@ TEST(RopeAngles, HaveTheScalingOfLlama) {
   EXPECT_NEAR(ratio(63), 0.125, 1e-12);
 }
 
-// Linear and Llama's, in double precision: FlashInfer's rope_scale, low_freq_factor and high_freq_factor are such numbers.
+// Linear and Llama's, in double precision: FlashInfer's rope_scale, low_freq_factor and high_freq_factor are such
+// numbers.
 TEST(RopeAngles, HaveScalingsByAnyNumber) {
   Rope linear = computed(500000.25, RopeScaling::linear);
   for (const double factor : {2.5, 1.0, 1.1, 1.0000000000000002, 3.75e5}) {
@@ -341,11 +342,10 @@ TEST(RopeAngles, HaveFrequenciesThatAreRoundedOnce) {
     std::int64_t j, head_dim;
     std::uint64_t turns;
   };
-  for (const Exact& e :
-       {Exact{10000, 0, 128, 2935890503282001226}, Exact{10000, 1, 128, 2542376433133839919},
-        Exact{10000, 63, 128, 339031346221092}, Exact{500000, 10, 128, 377812037553223154},
-        Exact{1, 5, 14, 2935890503282001226}, Exact{16, 1, 8, 1467945251641000613},
-        Exact{0x1p40, 8191, 16384, 2679229}, Exact{1000000, 17, 82, 9548496122833753}}) {
+  for (const Exact& e : {Exact{10000, 0, 128, 2935890503282001226}, Exact{10000, 1, 128, 2542376433133839919},
+                         Exact{10000, 63, 128, 339031346221092}, Exact{500000, 10, 128, 377812037553223154},
+                         Exact{1, 5, 14, 2935890503282001226}, Exact{16, 1, 8, 1467945251641000613},
+                         Exact{0x1p40, 8191, 16384, 2679229}, Exact{1000000, 17, 82, 9548496122833753}}) {
     Rope p = computed(e.theta, RopeScaling::none);
     p.head_dim = e.head_dim;
     EXPECT_EQ(rope::frequency(p, e.j), e.turns) << e.theta << " " << e.j << " of " << e.head_dim;

@@ -60,24 +60,36 @@ class Search {
  private:
   const Family& family() const { return problem_.family(); }
 
-  // Tries every field, and keeps the best value of all; fields with an operand's own name come before others.
+  // Tries every field, and keeps the best value of all. Of equal ones fields with an operand's own name come before
+  // others, and then numbers that a tensor has before those that only make a sum of several fields right.
   bool improve() {
     std::string best;
     const Field* best_field = nullptr;
+    int best_rank = 0;
     for (const Field* field : free_) {
       for (const std::string& value : candidates(*field)) {
-        const int now = misfit_with(*field, value);
-        const bool same_and_named =
-            now == misfit_ && best_field != nullptr && is_named(*field) && !is_named(*best_field);
-        if (now >= misfit_ && !same_and_named) continue;
+        const int now = misfit_with(*field, value), rank = rank_of(*field, value);
+        if (now > misfit_ || (now == misfit_ && (best_field == nullptr || rank <= best_rank))) continue;
         misfit_ = now;
         best = value;
         best_field = field;
+        best_rank = rank;
       }
     }
     if (best_field == nullptr) return false;
     problem_.set(best_field->name, best);
     return true;
+  }
+
+  int rank_of(const Field& field, const std::string& value) const {
+    return is_named(field) ? 2 : field.kind != FieldKind::extent || has_dimension(value) ? 1 : 0;
+  }
+
+  bool has_dimension(const std::string& value) const {
+    const auto number = parse_integer(value);
+    return std::any_of(wanted_.begin(), wanted_.end(), [&](const Wanted& w) {
+      return std::find(w.tensor->shape, w.tensor->shape + w.tensor->ndim, number) != w.tensor->shape + w.tensor->ndim;
+    });
   }
 
   bool is_named(const Field& field) const {

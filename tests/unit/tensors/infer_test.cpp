@@ -118,6 +118,16 @@ TEST(Infer, OddRowsOfTwoHalvesAreRefusedAsSuch) {
   EXPECT_EQ(refused("glu width=8", 6, 17, {"width"}).substr(0, 11), "glu width=8") << "a launch says what it takes";
 }
 
+// Regression: more experts made the padding rows fit, and then no topk made less misfit.
+TEST(Infer, NumbersThatATensorHasComeBeforeThoseOfASum) {
+  const Runtime runtime;
+  const AnyProblem closed = runtime.parse("moe_permute tokens=60 experts=9 hidden=64 topk=3 probs=f32 empty=fill");
+  NamedTensors tensors(closed);
+  std::vector<std::string> given;
+  const std::string settings = settings_of(closed, &given);
+  EXPECT_EQ(infer(runtime.parse(settings), given, tensors.named).get("topk"), "3");
+}
+
 // Each case from all its tensors and its choices: they then fit, whatever numbers were found.
 TEST(Infer, TensorsFitTheProblemThatIsFound) {
   const Runtime runtime;

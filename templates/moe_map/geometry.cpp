@@ -63,7 +63,7 @@ std::int64_t most_blocks(const MoeMap& p) {
   const std::int64_t wanted = divide_up(p.tokens, kept_tokens(p, least));
   // More routes have room for all blocks.
   const std::int64_t routes = std::min<std::int64_t>(p.tokens, 1 << 16) * std::min<std::int64_t>(p.topk, 1 << 16);
-  const std::int64_t words = (16 * routes + 64 * 1024) / 4 - 1;
+  const std::int64_t words = (16 * routes + 65536) / 4 - 1;
   return std::clamp<std::int64_t>(std::min(wanted, words / (table_stride(p) + 1)), 1, kMostBlocks);
 }
 

@@ -40,8 +40,8 @@ Exact exact(double number) {
 // more.
 u128 log_of(double number) {
   const Exact n = exact(number);
-  const int top = static_cast<int>(std::bit_width(n.digits)) - 1;
-  u128 log = static_cast<u128>(top + n.exponent), rest = u128{n.digits} << (127 - top);  // in units of 2^-127
+  const int top = static_cast<int>(std::bit_width(n.digits)) - 1, whole = top + n.exponent;
+  u128 log = static_cast<u128>(whole), rest = u128{n.digits} << (127 - top);  // in units of 2^-127
   for (int i = 0; i < kLogBits; ++i) {
     rest = multiply(rest, rest);  // in units of 2^-126
     const bool digit = rest >> 127 != 0;

@@ -168,13 +168,15 @@ void set_tensor(const Rope& p, const RopeArgs& a, int number, ParamsOf<kBits>& p
   tensor.from = input_of(p, a, number);
   tensor.to = output_of(p, a, number);
   for (int i = 0; i < 3; ++i) {
-    tensor.from_strides[i] = static_cast<Stride>(in.of[order.axis[i]] * in_bytes);
-    tensor.to_strides[i] = static_cast<Stride>(out.of[order.axis[i]] * out_bytes);
+    const std::int64_t from = in.of[order.axis[i]] * in_bytes, to = out.of[order.axis[i]] * out_bytes;
+    tensor.from_strides[i] = static_cast<Stride>(from);
+    tensor.to_strides[i] = static_cast<Stride>(to);
   }
   params.scales[number] = static_cast<const float*>(scale_of(a, number));
   if (number != kTensorQ) return;
-  params.from_groups = static_cast<Stride>(in.of[kGroup] * in_bytes);
-  params.to_groups = static_cast<Stride>(out.of[kGroup] * out_bytes);
+  const std::int64_t from = in.of[kGroup] * in_bytes, to = out.of[kGroup] * out_bytes;
+  params.from_groups = static_cast<Stride>(from);
+  params.to_groups = static_cast<Stride>(to);
 }
 
 template <int kBits>

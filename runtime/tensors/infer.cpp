@@ -189,20 +189,37 @@ class Search {
     return texts;
   }
 
-  // Dimensions of inputs that are so many times a field, where a tensor's is not a multiple: no value fits, and that of
-  // the field, which nobody gave, would say nothing.
+  bool is_free_extent(const Field& field) const {
+    return field.kind == FieldKind::extent && get_integer(field, problem_.data()) != kOpen;
+  }
+
+  AnyProblem with_one_more(const Field& field) const {
+    AnyProblem next = problem_;
+    set_integer(field, next.data(), get_integer(field, problem_.data()) + 1);
+    return next;
+  }
+
+  // Whether a dimension has other extents in it, which the tensors say too: then its multiple of a field is unknown.
+  bool has_other_extents(const Wanted& wanted, int d, const Field& field) const {
+    const std::int64_t now = layout_of(problem_, wanted).extents[d];
+    return std::any_of(free_.begin(), free_.end(), [&](const Field* other) {
+      return other != &field && is_free_extent(*other) && layout_of(with_one_more(*other), wanted).extents[d] != now;
+    });
+  }
+
+  // No value of a field fits an input with a dimension that must be a multiple of it and is not. A message about the
+  // field's default would not help.
   void refuse_cut_dimensions() const {
     for (const Field* field : free_) {
-      if (field->kind != FieldKind::extent || get_integer(*field, problem_.data()) == kOpen) continue;
+      if (!is_free_extent(*field)) continue;
       const std::int64_t value = get_integer(*field, problem_.data());
-      AnyProblem next = problem_;
-      set_integer(*field, next.data(), value + 1);
+      const AnyProblem next = with_one_more(*field);
       for (const Wanted& wanted : wanted_) {
         if (wanted.operand->role != Role::input) continue;
         const Layout now = layout_of(problem_, wanted), then = layout_of(next, wanted);
         for (int d = 0; d < now.rank && now.dtype != DType::none; ++d) {
           const std::int64_t factor = then.extents[d] - now.extents[d];
-          if (factor < 2 || now.extents[d] != factor * value) continue;
+          if (factor < 2 || now.extents[d] != factor * value || has_other_extents(wanted, d, *field)) continue;
           if (dimension_of(*wanted.tensor, now.rank, d) % factor != 0) refuse_cut(wanted, now.rank, d, *field, factor);
         }
       }

@@ -18,8 +18,8 @@ inline bool is_split(const Glu& p) { return p.layout == GluLayout::split; }
 inline bool has_scale_gradient(const Glu& p) { return is_backward(p) && p.scale != DType::none; }
 inline bool is_quantized(const Glu& p) { return p.scaling != GluScaling::none; }
 inline bool has_columns(const Glu& p) { return p.direction != GluDirection::row; }
-// Whether mxfp8's tiles quantize results: along columns, too or alone, or beside the bias gradient, which they make as
-// well.
+// Whether mxfp8's tiles make the results: quantized along columns or both ways, or along rows together with the bias
+// gradient.
 inline bool has_matrix(const Glu& p) { return has_columns(p) || (is_quantized(p) && p.bias_gradient != DType::none); }
 inline bool has_sums(const Glu& p) {
   return !has_matrix(p) && (p.bias_gradient != DType::none || has_scale_gradient(p));

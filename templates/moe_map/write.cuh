@@ -45,8 +45,8 @@ QUERN_DEVICE void close_row_ids_of(const Params& p, u32* rows) {
   store_relaxed(rows + 2 * p.experts, count - dropped);
 }
 
-// Leaves dropped routes out of the warp's tokens, a token a lane: whoever reads the map takes as many rows as its last
-// column says.
+// Removes dropped routes from the row_id_map of the warp's tokens, one token a lane. A reader of the map takes as many
+// rows of a token as the last column says.
 QUERN_DEVICE void close_row_ids(const Params& p, const Tokens& tokens, const Slice& slice, const Rows& rows) {
   if constexpr (spec::row_id_map) {
     if (rows.all.rows <= p.capacity) return;

@@ -273,7 +273,7 @@ void column_glus(std::vector<Case>& cases) {
   }
 }
 
-// Along rows beside the sums, by mxfp8's tiles, too.
+// Quantized along rows together with the bias gradient, which mxfp8's tiles make.
 void summed_rows(std::vector<Case>& cases) {
   for (const char* layout : {"layout=halves", "layout=swapped", "layout=interleaved", "layout=blocks block=128"}) {
     for (const char* scaling : {"mx", "mx scale_layout=blocked mode=floor", "mx policy=te element=e5m2", "tensor",

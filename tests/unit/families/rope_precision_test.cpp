@@ -92,7 +92,7 @@ double largest_error(const Sample& sample) {
         double bound = 0x1p-24 * (std::abs(exact) + std::abs(rounded_first));
         if (computes) bound += 0x1p-23 * (std::abs(x[0]) + std::abs(x[1]));
         if (p.dtype != f32) bound += half_ulp(p.dtype, std::abs(exact) + bound);
-        if (!std::isfinite(exact)) continue;  // an angle that is no number
+        if (!std::isfinite(exact)) continue;  // the angle is NaN or infinite
         largest = std::max(largest, std::abs(result - exact) / std::max(bound, std::numeric_limits<double>::min()));
       }
     }

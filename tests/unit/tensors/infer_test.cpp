@@ -95,7 +95,18 @@ TEST(Infer, UnknownOperandsAreRefused) {
   }
 }
 
-// Found in review: quern.glu of 17 columns answered that it takes 8192, twice the default of a width that nobody gave.
+// Found in review: scales padded to [1, 46080] were refused as no multiple of what other extents made of their groups.
+TEST(Infer, MultiplesThatOtherExtentsDecideAreNotRefused) {
+  for (const Case& c : mx_scales_cases()) {
+    const AnyProblem closed = parsed(c.problem);
+    NamedTensors tensors(closed);
+    std::vector<std::string> given;
+    const std::string settings = settings_of(closed, &given);
+    EXPECT_NO_THROW(infer(parsed(settings), given, tensors.named)) << c.problem;
+  }
+}
+
+// Found in review: quern.glu of 17 columns answered that it takes 8192, twice the default of its width.
 TEST(Infer, OddRowsOfTwoHalvesAreRefusedAsSuch) {
   const auto refused = [](const std::string& settings, std::int64_t rows, std::int64_t columns,
                           const std::vector<std::string>& given = {}) {

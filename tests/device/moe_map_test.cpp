@@ -46,12 +46,7 @@ TEST_F(MoeMapOnDevice, AllTokensGoToOneExpertOfMany) {
         std::memcpy(host.data(0) + i * size, &number, static_cast<std::size_t>(std::min<std::int64_t>(size, 4)));
     }
     const HostOperands before = host;
-    DeviceOperands device(driver(), host);
-    device.upload(host);
-    const AnyArgs args = device.args(AnyArgs(problem.family()));
-    runtime().prepare_any(problem.family(), problem.data(), {}).launch(nullptr, args.data());
-    synchronize();
-    device.download(host);
+    run(problem, host);
     EXPECT_EQ(compare(host, before.reference(AnyArgs(problem.family()))).difference, "") << form;
     std::int32_t count = 0;
     std::memcpy(&count, host.data(2) + kExpert * 4, sizeof(count));

@@ -9,24 +9,14 @@
 #include "base/text.h"
 #include "driver/stream.h"
 #include "quern/quern.h"
+#include "support/differences.h"
 #include "support/replay.h"
 
 namespace quern::test {
 namespace {
 
 // The seeds give uniform and skewed routings, and other padding rows.
-class MoeMovementOnDevice : public ReplayTest {
- protected:
-  // Launches the problem on these operands once.
-  void run(const AnyProblem& problem, HostOperands& host) {
-    DeviceOperands device(driver(), host);
-    device.upload(host);
-    const AnyArgs args = device.args(AnyArgs(problem.family()));
-    runtime().prepare_any(problem.family(), problem.data(), {}).launch(nullptr, args.data());
-    synchronize();
-    device.download(host);
-  }
-};
+class MoeMovementOnDevice : public ReplayTest {};
 
 TEST_F(MoeMovementOnDevice, AReplayMovesTheRowsOfANewRouting) {
   for (const char* form :
@@ -377,19 +367,9 @@ TEST_F(MoeMovementOnDevice, GradientsOfScaledRowsAreTheirDifferences) {
     std::copy_n(numbers(host, "source"), size(host, "source"), numbers(gradient, "rows"));
     std::copy_n(numbers(host, "scale"), size(host, "scale"), numbers(gradient, "scale"));
     run(backward, gradient);
-    constexpr double kStep = 0.25;
     for (const auto& [of, result] : {std::pair{"source", "out"}, {"scale", "scale_gradient"}}) {
       ASSERT_EQ(size(host, of), size(gradient, result));
-      for (std::int64_t i = 0; i < size(host, of); ++i) {
-        float& x = numbers(host, of)[i];
-        const float at = x;
-        x = at + static_cast<float>(kStep);
-        const double above = loss();
-        x = at - static_cast<float>(kStep);
-        const double below = loss();
-        x = at;
-        EXPECT_EQ(numbers(gradient, result)[i], (above - below) / (2 * kStep)) << text << " " << of << " " << i;
-      }
+      expect_differences(numbers(host, of), size(host, of), numbers(gradient, result), loss, cat(text, " ", of));
     }
   }
 }

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "driver/stream.h"
 #include "quern/quern.h"
+#include "support/differences.h"
 #include "support/replay.h"
 #include "testbench/operands.h"
 
@@ -234,27 +235,10 @@ TEST_F(ScatterOnDevice, GradientsOfAScaledSumAreItsDifferences) {
     std::copy_n(numbers(host, kSource), size(host, kSource), numbers(gradient, kSource));
     std::copy_n(numbers(host, kScale), size(host, kScale), numbers(gradient, kScale));
 
-    DeviceOperands device(driver(), gradient);
-    const AnyArgs args = device.args(scalars);
-    const AnyPlan plan = runtime().prepare_any(backward.family(), backward.data(), {});
-    device.upload(gradient);
-    plan.launch(nullptr, args.data());
-    driver().check(driver()->CtxSynchronize(), Stage::launch, "cuCtxSynchronize");
-    device.download(gradient);
+    run(backward, gradient, scalars);
 
-    constexpr double kStep = 0.25;
-    for (const auto& [of, result] : {std::pair{kSource, kSourceGradient}, {kScale, kScaleGradient}}) {
-      for (std::int64_t i = 0; i < size(host, of); ++i) {
-        float& x = numbers(host, of)[i];
-        const float at = x;
-        x = at + static_cast<float>(kStep);
-        const double above = loss();
-        x = at - static_cast<float>(kStep);
-        const double below = loss();
-        x = at;
-        EXPECT_EQ(numbers(gradient, result)[i], (above - below) / (2 * kStep)) << text << " " << of << " " << i;
-      }
-    }
+    for (const auto& [of, result] : {std::pair{kSource, kSourceGradient}, {kScale, kScaleGradient}})
+      expect_differences(numbers(host, of), size(host, of), numbers(gradient, result), loss, cat(text, " ", of));
   }
 }
 
@@ -291,26 +275,8 @@ TEST_F(ScatterOnDevice, TheGradientOfGatherIsAScatter) {
   std::stable_sort(order, order + kCount, [&](std::int32_t a, std::int32_t b) { return ids[a] < ids[b]; });
   for (std::int64_t i = 0; i < kCount * kWidth; ++i)
     reinterpret_cast<float*>(gradient.data(kSource))[i] = static_cast<float>(2 * u(i) * picked(i));
-  DeviceOperands device(driver(), gradient);
-  const AnyArgs none(backward.family());
-  const AnyArgs args = device.args(none);
-  const AnyPlan plan = runtime().prepare_any(backward.family(), backward.data(), {});
-  device.upload(gradient);
-  plan.launch(nullptr, args.data());
-  driver().check(driver()->CtxSynchronize(), Stage::launch, "cuCtxSynchronize");
-  HostOperands got = gradient;
-  device.download(got);
-
-  constexpr double kStep = 0.25;
-  for (std::int64_t i = 0; i < kRows * kWidth; ++i) {
-    const double at = x[i];
-    x[i] = at + kStep;
-    const double above = loss();
-    x[i] = at - kStep;
-    const double below = loss();
-    x[i] = at;
-    EXPECT_EQ(reinterpret_cast<const float*>(got.data(kOut))[i], (above - below) / (2 * kStep)) << i;
-  }
+  run(backward, gradient);
+  expect_differences(x, kRows * kWidth, reinterpret_cast<const float*>(gradient.data(kOut)), loss, "source");
 }
 
 }  // namespace

@@ -14,6 +14,17 @@ namespace quern::test {
 
 class ReplayTest : public DeviceTest {
  protected:
+  // Launches the problem on these operands once.
+  void run(const AnyProblem& problem, HostOperands& host, const AnyArgs& scalars) {
+    DeviceOperands device(driver(), host);
+    device.upload(host);
+    const AnyArgs args = device.args(scalars);
+    runtime().prepare_any(problem.family(), problem.data(), {}).launch(nullptr, args.data());
+    synchronize();
+    device.download(host);
+  }
+  void run(const AnyProblem& problem, HostOperands& host) { run(problem, host, AnyArgs(problem.family())); }
+
   // For each seed the graph is launched twice: the second time a workspace is as the launch before has left it. `wild`:
   // floats that the family does not choose are zeros of both signs, infinities and NaNs too.
   void expect_replays(const std::string& text, bool wild = false) {

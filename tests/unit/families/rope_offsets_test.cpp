@@ -17,6 +17,7 @@ TEST(RopeOffsets, AreNarrowWhereFewElementsLieWithin2GiB) {
   EXPECT_EQ(offset_bits("batch=64 seq=1"), 32);
   EXPECT_EQ(offset_bits("batch=1 seq=4095"), 32);
   EXPECT_EQ(offset_bits("batch=1 seq=4096"), 64) << "many elements";
+  EXPECT_EQ(offset_bits("batch=4 seq=8192"), 64) << "many elements";
   EXPECT_EQ(offset_bits("batch=2 seq=1 q_strides=1073737600,4096,128"), 32) << "2^31 bytes less 256";
   EXPECT_EQ(offset_bits("batch=2 seq=1 q_strides=1073737728,4096,128"), 64);
   EXPECT_EQ(offset_bits("batch=2 seq=1 q_out_strides=1073737728,4096,128"), 64);

@@ -10,8 +10,7 @@
 namespace quern {
 namespace {
 
-constexpr std::chrono::seconds kLongestWait{10};
-constexpr int kMostReplacements = 100;  // of the file between open and lock; each needs a concurrent merge
+constexpr std::chrono::seconds kLongestWait{10};  // for the lock, and for merges to stop replacing the file
 constexpr std::uint32_t kFileMode = 0666;
 constexpr std::uint32_t kDirectoryMode = 0700;  // as the XDG base directory specification requires
 
@@ -23,13 +22,14 @@ std::string without_links(FileSystem& files, const std::string& path) {
 }
 
 LockedRecords::LockedRecords(FileSystem& files, const std::string& path) : files_(files) {
-  for (int tries = 0; tries < kMostReplacements; ++tries) {
+  const auto end = std::chrono::steady_clock::now() + kLongestWait;
+  do {
     if ((error_ = open(path)) != 0) return;
-    locked_ = wait_for_lock();
+    locked_ = wait_for_lock(end);
     if (still_named(path)) return;
     if (locked_) files_.unlock(file_->get());
     locked_ = false;
-  }
+  } while (std::chrono::steady_clock::now() < end);
   error_ = ESTALE;
 }
 
@@ -61,8 +61,7 @@ bool LockedRecords::still_named(const std::string& path) {
   return found == 0 && named.device == mine.device && named.inode == mine.inode;
 }
 
-bool LockedRecords::wait_for_lock() {
-  const auto end = std::chrono::steady_clock::now() + kLongestWait;
+bool LockedRecords::wait_for_lock(std::chrono::steady_clock::time_point end) {
   for (std::chrono::milliseconds nap{1};; nap = std::min(2 * nap, std::chrono::milliseconds{16})) {
     const long result = uninterrupted([&] { return files_.try_lock(file_->get()); });
     if (result == 0) return true;

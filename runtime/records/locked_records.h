@@ -2,6 +2,7 @@
 #ifndef QUERN_RECORDS_LOCKED_RECORDS_H_
 #define QUERN_RECORDS_LOCKED_RECORDS_H_
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -14,7 +15,8 @@ std::string without_links(FileSystem& files, const std::string& path);
 
 class LockedRecords {
  public:
-  // Opens and locks `path`; creates it where it is missing. Opens it again if another file replaced it meanwhile.
+  // Opens and locks `path`; creates it where it is missing. Opens it again if another file replaced it meanwhile, for
+  // ten seconds at most: then the error is ESTALE.
   LockedRecords(FileSystem& files, const std::string& path);
   ~LockedRecords();
   LockedRecords(const LockedRecords&) = delete;
@@ -32,7 +34,7 @@ class LockedRecords {
 
  private:
   int open(const std::string& path);
-  bool wait_for_lock();
+  bool wait_for_lock(std::chrono::steady_clock::time_point end);
   bool still_named(const std::string& path);
 
   FileSystem& files_;

@@ -124,6 +124,23 @@ TEST_F(RecordsFiles, WithoutLocksNothingIsLost) {
   EXPECT_TRUE(read_records(path()).damaged.empty());
 }
 
+// Merges in a loop, each of which replaces the file before the lock is taken: no number of them stops an append.
+TEST_F(RecordsFiles, AnAppendOutlivesManyMerges) {
+  ASSERT_EQ(append(record_for("gather width=8")), 0);
+  int merges = 0;
+  InterceptedFiles files([&](const FileCall& call) {
+    if (std::string_view(call.name) != "try_lock" || merges == 500) return 0;
+    ++merges;
+    const std::string before = bytes();
+    std::filesystem::remove(path());
+    put(before);
+    return 0;
+  });
+  EXPECT_EQ(append(record_for("gather width=16"), files), 0);
+  EXPECT_EQ(merges, 500);
+  EXPECT_EQ(problems_in(path()), Names({"gather width=8", "gather width=16"}));
+}
+
 // Any one call of an append fails: earlier records stay, and the file stays valid.
 TEST_F(RecordsFiles, AFaultCostsNoRecordButItsOwn) {
   for (const int error : {EIO, ENOSPC, EINTR}) {

@@ -20,7 +20,7 @@ enum class FieldKind : std::uint8_t {
   real,     // double
   dtype,    // DType
   choice,   // an enum of one byte; `choices` names its values from 0 on
-  list,     // List<N>: up to N integers, "64,32,16"; "none" has no entry
+  list,     // List<N>: up to N integers, "64,32,16"; "none" has no entry. DTypes<N>: up to N types, "f32,bf16"
   text,     // Text<N>: up to N printable ASCII characters, in quotes where a shell needs them: expr="x + 1"
 };
 
@@ -39,6 +39,22 @@ struct List {
     }
   }
   constexpr std::int64_t operator[](int i) const { return values[i]; }
+};
+
+// Up to N element types in a problem, in memory as a list of their numbers.
+template <int N>
+struct DTypes {
+  std::int64_t count = 0;
+  std::int64_t values[N] = {};
+  constexpr DTypes() = default;
+  constexpr DTypes(std::initializer_list<DType> list)  // NOLINT(google-explicit-constructor)
+      : count(static_cast<std::int64_t>(list.size())) {
+    int i = 0;
+    for (const DType type : list) {
+      if (i < N) values[i++] = static_cast<std::int64_t>(type);
+    }
+  }
+  constexpr DType operator[](int i) const { return static_cast<DType>(values[i]); }
 };
 
 // Up to N bytes of text in a problem, without a terminating zero. Prepare refuses longer text.
@@ -63,7 +79,7 @@ struct Field {
   bool may_be_open;      // extent: kOpen is legal
   std::int64_t min;      // extent, integer, real
   std::int64_t max;
-  DTypeSet dtypes;             // dtype: the accepted types
+  DTypeSet dtypes;             // dtype: the accepted types; list: those of its entries, 0: they are integers
   const char* const* choices;  // choice: null-terminated; see quern/choice.h
   const char* sentence;        // shown by `describe` and in refusals
   int capacity = 0;            // list, text: N
@@ -93,11 +109,16 @@ constexpr Field choice_field(const char* name, std::size_t offset, const char* c
   return {name, FieldKind::choice, static_cast<std::uint16_t>(offset), false, 0, 0, 0, choices, sentence};
 }
 
-// `member` is the List or Text itself; only its type is used, to deduce N.
+// `member` is the List, DTypes or Text itself; only its type is used, to deduce N.
 template <int N>
 constexpr Field list_field(const char* name, std::size_t offset, const List<N>& /*member*/, std::int64_t min,
                            std::int64_t max, const char* sentence) {
   return {name, FieldKind::list, static_cast<std::uint16_t>(offset), false, min, max, 0, nullptr, sentence, N};
+}
+template <int N>
+constexpr Field dtypes_field(const char* name, std::size_t offset, const DTypes<N>& /*member*/, DTypeSet accepted,
+                             const char* sentence) {
+  return {name, FieldKind::list, static_cast<std::uint16_t>(offset), false, 0, 0, accepted, nullptr, sentence, N};
 }
 template <int N>
 constexpr Field text_field(const char* name, std::size_t offset, const Text<N>& /*member*/, const char* sentence) {

@@ -41,22 +41,11 @@ constexpr Alias kChoiceAliases[] = {
 // Of a field called style: another one may have the same names for something else.
 constexpr Alias kStyleAliases[] = {{"neox", "half"}, {"gpt_neox", "half"}, {"gptj", "interleaved"}};
 
-std::vector<std::string> names(const Field& field) {
-  std::vector<std::string> names;
-  if (field.kind == FieldKind::choice) {
-    for (const char* const* choice = field.choices; *choice != nullptr; ++choice) names.emplace_back(*choice);
-  } else {
-    for (int i = 0; i < kDTypeCount; ++i) {
-      if (contains(field.dtypes, static_cast<DType>(i))) names.emplace_back(kDTypes[i].name);
-    }
-  }
-  return names;
-}
-
 bool is_named(const Field& field) { return field.kind == FieldKind::choice || field.kind == FieldKind::dtype; }
+bool lists_types(const Field& field) { return field.kind == FieldKind::list && field.dtypes != 0; }
 
 std::string suggestion(const Field& field, std::string_view value) {
-  const std::string meant = is_named(field) ? did_you_mean(lower(value), names(field)) : "";
+  const std::string meant = did_you_mean(lower(value), names_of_values(field));
   return meant.empty() ? "" : cat(".", meant);
 }
 
@@ -128,19 +117,26 @@ bool legal(const Field& field, std::int64_t value) {
     return as_real(value) >= static_cast<double>(field.min) && as_real(value) <= static_cast<double>(field.max);
   if (is_wide(field)) return in_range(field, value);
   if (field.kind == FieldKind::dtype) return value < kDTypeCount && contains(field.dtypes, static_cast<DType>(value));
-  return value < static_cast<std::int64_t>(names(field).size());
+  return value < static_cast<std::int64_t>(names_of_values(field).size());
+}
+
+bool legal_entry(const Field& field, std::int64_t value) {
+  if (!lists_types(field)) return in_range(field, value);
+  return value >= 0 && value < kDTypeCount && contains(field.dtypes, static_cast<DType>(value));
+}
+
+std::optional<std::int64_t> parse_dtype(std::string_view value) {
+  const std::string meant = meant_by(value, kDTypeAliases);
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (meant == kDTypes[i].name) return i;
+  }
+  return std::nullopt;
 }
 
 // The number of a dtype or a choice, by its name or an alias, ignoring case.
 std::optional<std::int64_t> parse_name(const Field& field, std::string_view value) {
-  if (field.kind == FieldKind::dtype) {
-    const std::string meant = meant_by(value, kDTypeAliases);
-    for (int i = 0; i < kDTypeCount; ++i) {
-      if (meant == kDTypes[i].name) return i;
-    }
-    return std::nullopt;
-  }
-  const std::vector<std::string> choices = names(field);
+  if (field.kind == FieldKind::dtype) return parse_dtype(value);
+  const std::vector<std::string> choices = names_of_values(field);
   const std::string meant =
       std::string_view(field.name) == "style" ? meant_by(value, kStyleAliases) : meant_by(value, kChoiceAliases);
   for (const std::string& text : {std::string(value), lower(value), meant}) {
@@ -178,16 +174,16 @@ bool holds_legal(const Field& field, const void* problem) {
   if (field.kind == FieldKind::text) return is_printable(text_value(field, problem));
   const std::vector<std::int64_t> values =
       field.kind == FieldKind::list ? list_values(field, problem) : std::vector<std::int64_t>();
-  return std::all_of(values.begin(), values.end(), [&](std::int64_t value) { return in_range(field, value); });
+  return std::all_of(values.begin(), values.end(), [&](std::int64_t value) { return legal_entry(field, value); });
 }
 
-// "64,32,16" or "none"; nothing if it is invalid.
-std::optional<std::vector<std::int64_t>> parse_list(std::string_view text) {
+// "64,32,16", "f32,bf16" or "none"; nothing if it is invalid.
+std::optional<std::vector<std::int64_t>> parse_list(const Field& field, std::string_view text) {
   std::vector<std::int64_t> values;
   if (text == "none") return values;
   if (text.ends_with(',')) return std::nullopt;
   for (const std::string_view part : split(text, ',')) {
-    const std::optional<std::int64_t> value = parse_integer(trim(part));
+    const std::optional<std::int64_t> value = lists_types(field) ? parse_dtype(trim(part)) : parse_integer(trim(part));
     if (!value) return std::nullopt;
     values.push_back(*value);
   }
@@ -196,10 +192,10 @@ std::optional<std::vector<std::int64_t>> parse_list(std::string_view text) {
 }
 
 bool set_list(const Field& field, void* problem, std::string_view text) {
-  const auto values = parse_list(text);
-  const auto legal_entry = [&](std::int64_t value) { return in_range(field, value); };
+  const auto values = parse_list(field, text);
+  const auto legal = [&](std::int64_t value) { return legal_entry(field, value); };
   if (!values || values->size() > static_cast<std::size_t>(field.capacity)) return false;
-  if (!std::all_of(values->begin(), values->end(), legal_entry)) return false;
+  if (!std::all_of(values->begin(), values->end(), legal)) return false;
   set_bytes(field, problem, static_cast<std::int64_t>(values->size()), values->data(),
             values->size() * sizeof(std::int64_t), static_cast<std::size_t>(field.capacity) * sizeof(std::int64_t));
   return true;
@@ -233,9 +229,14 @@ std::string shell_word(std::string_view text) {
   return out + '"';
 }
 
-std::string list_text(const std::vector<std::int64_t>& values) {
+std::string dtype_text(std::int64_t value) {
+  return value >= 0 && value < kDTypeCount ? kDTypes[value].name : cat("dtype ", value);
+}
+
+std::string list_text(const Field& field, const void* problem) {
   std::vector<std::string> texts;
-  for (const std::int64_t value : values) texts.push_back(std::to_string(value));
+  for (const std::int64_t value : list_values(field, problem))
+    texts.push_back(lists_types(field) ? dtype_text(value) : std::to_string(value));
   return texts.empty() ? "none" : join(texts, ",");
 }
 
@@ -253,6 +254,16 @@ const char* name(FieldKind kind) {
 const char* name(Role role) {
   static constexpr const char* kNames[] = {"input", "output", "update", "workspace"};
   return kNames[static_cast<int>(role)];
+}
+
+std::vector<std::string> names_of_values(const Field& field) {
+  std::vector<std::string> names;
+  for (const char* const* choice = field.choices; choice != nullptr && *choice != nullptr; ++choice)
+    names.emplace_back(*choice);
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (contains(field.dtypes, static_cast<DType>(i))) names.emplace_back(kDTypes[i].name);
+  }
+  return names;
 }
 
 std::size_t bytes_of(const Field& field) {
@@ -295,18 +306,19 @@ const Field* find_field(const Family& family, std::string_view name) {
 }
 
 std::string field_text(const Field& field, const void* problem) {
-  if (field.kind == FieldKind::list) return list_text(list_values(field, problem));
+  if (field.kind == FieldKind::list) return list_text(field, problem);
   if (field.kind == FieldKind::text) return std::string(text_value(field, problem));
   const std::int64_t value = get_integer(field, problem);
-  if (field.kind == FieldKind::dtype) return value < kDTypeCount ? kDTypes[value].name : cat("dtype ", value);
+  if (field.kind == FieldKind::dtype) return dtype_text(value);
   if (field.kind == FieldKind::choice) return legal(field, value) ? field.choices[value] : cat("value ", value);
   if (field.kind == FieldKind::real) return shortest(as_real(value));
   return field.may_be_open && value == kOpen ? "open" : std::to_string(value);
 }
 
 std::string accepted_text(const Field& field) {
-  if (is_named(field)) return join(names(field), ", ");
+  if (is_named(field)) return join(names_of_values(field), ", ");
   if (field.kind == FieldKind::text) return cat("up to ", field.capacity, " printable ASCII characters");
+  if (lists_types(field)) return cat("up to ", field.capacity, " of ", join(names_of_values(field), ", "), "; or none");
   if (field.kind == FieldKind::list)
     return cat("up to ", field.capacity, " integers from ", field.min, " to ", field.max, ", 64,32; or none");
   return cat(field.min, " to ", field.max, field.kind == FieldKind::real ? ", with decimals or without" : "",

@@ -114,7 +114,7 @@ class Search {
       case FieldKind::dtype:
         return types(field);
       case FieldKind::list:
-        return lists();
+        return field.dtypes != 0 ? type_lists() : lists();
       default:
         return get_integer(field, problem_.data()) == kOpen ? std::vector<std::string>{} : numbers(field);
     }
@@ -149,6 +149,20 @@ class Search {
       found.push_back(join(values, ","));
     }
     found.erase(std::remove(found.begin(), found.end(), ""), found.end());
+    return found;
+  }
+
+  // The types of each list's tensors.
+  std::vector<std::string> type_lists() const {
+    std::vector<std::string> found;
+    for (const Operand& operand : family().operands) {
+      std::vector<std::string> types;
+      for (const Wanted& wanted : wanted_) {
+        if (wanted.operand == &operand && operand.count != nullptr)
+          types.emplace_back(name(element_of(*wanted.tensor)));
+      }
+      if (!types.empty()) found.push_back(join(types, ","));
+    }
     return found;
   }
 

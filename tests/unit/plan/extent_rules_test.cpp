@@ -23,8 +23,11 @@ std::string some_value(const Field& field, std::mt19937_64& random) {
   }
   if (field.kind == FieldKind::dtype) return kDTypes[random() % kDTypeCount].name;
   if (field.kind != FieldKind::list) return std::to_string(some_extent(random));
-  std::string values = std::to_string(some_extent(random));
-  for (std::uint64_t more = random() % 4; more > 0; --more) values += "," + std::to_string(some_extent(random));
+  const auto entry = [&] {
+    return field.dtypes != 0 ? kDTypes[random() % kDTypeCount].name : std::to_string(some_extent(random));
+  };
+  std::string values = entry();
+  for (std::uint64_t more = random() % 4; more > 0; --more) values += "," + entry();
   return values;
 }
 

@@ -183,10 +183,7 @@ Words operand_names(const Family& family, bool inputs) {
 }
 
 Words field_values(const Field& field) {
-  const bool named = field.kind == FieldKind::choice || field.kind == FieldKind::dtype;
-  const std::string accepted = named ? accepted_text(field) : "";
-  Words values;
-  for (const std::string_view value : split(accepted, ',')) values.emplace_back(trim(value));
+  Words values = names_of_values(field);
   if (field.may_be_open) values.emplace_back("open");
   return values;
 }

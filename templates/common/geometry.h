@@ -55,6 +55,20 @@ inline void limit_grid(int blocks_per_sm, const DeviceModel& model, Launch& laun
 
 inline std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 
+// How many adjacent threads have the columns of a tile, one each: the widest power of two that leaves at most a fifth
+// of them without a column, or the one that leaves fewest.
+inline unsigned lanes_log2_of(std::int64_t columns, std::int64_t threads) {
+  unsigned log2 = 0;
+  while ((std::int64_t{1} << log2) < std::min(columns, threads)) ++log2;
+  unsigned best = log2;
+  std::int64_t fewest = divide_up(columns, std::int64_t{1} << log2) << log2;
+  while (log2 > 3 && fewest * 4 > columns * 5) {
+    const std::int64_t lanes = divide_up(columns, std::int64_t{1} << --log2) << log2;
+    if (lanes < fewest) best = log2, fewest = lanes;
+  }
+  return best;
+}
+
 // The smallest power of two that is not below `n`, and at least `least`, a power of two.
 inline std::int64_t power_of_two_from(std::int64_t n, std::int64_t least = 1) {
   while (least < n) least *= 2;

@@ -6,6 +6,7 @@
 #include "common/e5m2.cuh"
 #include "common/e8m0.cuh"
 #include "common/fp16.cuh"
+#include "common/int8.cuh"
 #include "common/vector.cuh"
 
 namespace quern::common {
@@ -38,6 +39,7 @@ template <> struct NumberOf<Fp16> : SmallNumber<Fp16> {};
 template <> struct NumberOf<Bf16> : SmallNumber<Bf16> {};
 template <> struct NumberOf<E4m3> : SmallNumber<E4m3> {};
 template <> struct NumberOf<E5m2> : SmallNumber<E5m2> {};
+template <> struct NumberOf<Int8> : SmallNumber<Int8> {};  // decodes only
 template <> struct NumberOf<E8m0> : SmallNumber<E8m0> {};  // decodes only: rounding has named functions
 // clang-format on
 

@@ -10,25 +10,12 @@ namespace {
 
 using common::divide_up;
 
-// The widest power of two that leaves at most a fifth of the lanes without a column, or the one that leaves fewest.
-unsigned lanes_log2_of(std::int64_t columns, std::int64_t threads) {
-  unsigned log2 = 0;
-  while ((std::int64_t{1} << log2) < std::min(columns, threads)) ++log2;
-  unsigned best = log2;
-  std::int64_t fewest = divide_up(columns, std::int64_t{1} << log2) << log2;
-  while (log2 > 3 && fewest * 4 > columns * 5) {
-    const std::int64_t lanes = divide_up(columns, std::int64_t{1} << --log2) << log2;
-    if (lanes < fewest) best = log2, fewest = lanes;
-  }
-  return best;
-}
-
 Block make_block(std::int64_t rows, std::int64_t columns, std::int64_t last, const Cut& cut) {
   Block block{};
   block.rows = rows;
   block.columns = static_cast<unsigned>(columns);
   block.last = static_cast<unsigned>(last) & 0xfffffffU;
-  block.lanes_log2 = lanes_log2_of(columns, cut.threads) & 15U;
+  block.lanes_log2 = common::lanes_log2_of(columns, cut.threads) & 15U;
   return block;
 }
 

@@ -1,0 +1,170 @@
+#include "embedding/embedding.h"
+
+#include <cstddef>
+
+#include "embedding/lookup.h"
+#include "embedding/problem.h"
+#include "embedding/shape.h"
+#include "quern/choice.h"
+#include "quern_embedded/embedding.h"
+
+namespace quern {
+namespace {
+
+using namespace embedding;
+
+constexpr DTypeSet kFloats = only(f32) | only(f16) | only(bf16);
+constexpr DTypeSet kRowSet = kFloats | only(e4m3) | only(e5m2) | only(i8);
+constexpr DTypeSet kIndexSet = only(i64) | only(i32);
+
+Layout weights_layout(const Embedding& p, int t) {
+  return Layout::matrix(type_of(p, t), rows_of(p, t), dim_of(p, t), stride_of(p, t));
+}
+Layout index_layout(const Embedding& p) {
+  if (is_pooled(p)) return Layout::list(p.index, p.count);
+  return Layout::matrix(p.index, p.batch, p.tables, index_stride(p));
+}
+Layout offsets_layout(const Embedding& p) {
+  const std::int64_t bags = bags_of(p);
+  return Layout::list(is_pooled(p) ? p.offsets : DType::none, bags == kOpen ? kOpen : bags + 1);
+}
+Layout sample_weights_layout(const Embedding& p) { return Layout::list(p.sample_weights, p.count); }
+Layout scales_layout(const Embedding& p, int t) {
+  Layout layout = Layout::list(has_scale(p, t) ? p.scale : DType::none, rows_of(p, t));
+  layout.strides[0] = scale_stride_of(p, t);
+  return layout;
+}
+Layout dense_layout(const Embedding& p) {
+  return Layout::matrix(p.dense == 0 ? DType::none : p.dtype, p.batch, p.dense, dense_stride(p));
+}
+Layout out_layout(const Embedding& p) { return Layout::matrix(p.dtype, p.batch, width_of(p), out_stride(p)); }
+Layout report_layout(const Embedding& p) { return Layout::list(reports(p) ? i64 : DType::none, 1); }
+
+int weights_count(const void* p) { return tables(*static_cast<const Embedding*>(p)); }
+int scales_count(const void* p) {
+  const auto& embedding = *static_cast<const Embedding*>(p);
+  return embedding.scale == DType::none ? 0 : tables(embedding);
+}
+
+struct EmbeddingFamily {
+  using Problem = Embedding;
+  using Args = EmbeddingArgs;
+  static constexpr const char* kName = "embedding";
+  static constexpr const char* kSentence =
+      "rows of many tables by hashed ids, side by side or pooled, behind a dense part";
+
+  static constexpr Field kFields[] = {
+      extent_field("batch", offsetof(Embedding, batch), true, "rows of out"),
+      integer_field("tables", offsetof(Embedding, tables), 1, kMaxEntries, "number of tables"),
+      list_field("dim", offsetof(Embedding, dim), Embedding{}.dim, 1, kMaxExtent,
+                 "elements in a row of each table; one entry: of every table"),
+      list_field("rows", offsetof(Embedding, rows), Embedding{}.rows, 1, kMaxExtent,
+                 "rows of each table; one entry: of every table"),
+      integer_field("dense", offsetof(Embedding, dense), 0, kMaxExtent, "numbers that a row of out begins with"),
+      dtype_field("dtype", offsetof(Embedding, dtype), kFloats, "type of out and dense"),
+      dtypes_field("table_dtype", offsetof(Embedding, table_dtype), Embedding{}.table_dtype, kRowSet,
+                   "type of each table; one entry: of every table; none: dtype"),
+      dtype_field("index", offsetof(Embedding, index), kIndexSet, "type of the ids"),
+      choice_field("hash", offsetof(Embedding, hash), kHashes, "how an id becomes the number of a row"),
+      choice_field("mode", offsetof(Embedding, mode), kModes, "meaning of an id that names no row of its table"),
+      choice_field("pooling", offsetof(Embedding, pooling), kPoolings, "one row a table, or what of the rows of a bag"),
+      extent_field("count", offsetof(Embedding, count), true, "pooled: ids of all bags"),
+      dtype_field("offsets", offsetof(Embedding, offsets), kIndexSet, "pooled: type of the bags' offsets"),
+      dtype_field("sample_weights", offsetof(Embedding, sample_weights), only(DType::none) | kFloats,
+                  "pooling=sum: type of the factors of ids' rows"),
+      dtype_field("scale", offsetof(Embedding, scale), only(DType::none) | kFloats,
+                  "type of the scales of rows of 8-bit tables"),
+      list_field("padding", offsetof(Embedding, padding), Embedding{}.padding, -1, kMaxExtent,
+                 "pooled: the row, or -1, that bags of each table pass over"),
+      list_field("strides", offsetof(Embedding, strides), Embedding{}.strides, 0, kMaxExtent,
+                 "elements between rows of each table; none, or 0: its dim"),
+      list_field("scale_strides", offsetof(Embedding, scale_strides), Embedding{}.scale_strides, 0, kMaxExtent,
+                 "elements between the scales of each table; none, or 0: 1"),
+      integer_field("index_stride", offsetof(Embedding, index_stride), 0, kMaxExtent,
+                    "without pooling: elements between rows of index; 0: tables"),
+      integer_field("dense_stride", offsetof(Embedding, dense_stride), 0, kMaxExtent,
+                    "elements between rows of dense; 0: dense"),
+      integer_field("out_stride", offsetof(Embedding, out_stride), 0, kMaxExtent,
+                    "elements between rows of out; 0: dense and all dims"),
+  };
+  static constexpr Operand kOperands[] = {
+      {"weights", Role::input, offsetof(EmbeddingArgs, weights), true, &layout_of<Embedding, weights_layout>,
+       "[rows[t], dim[t]]", "the tables", &weights_count},
+      {"index", Role::input, offsetof(EmbeddingArgs, index), false, &layout_of<Embedding, index_layout>,
+       "[batch, tables]; pooled: [count]", "ids"},
+      {"offsets", Role::input, offsetof(EmbeddingArgs, offsets), false, &layout_of<Embedding, offsets_layout>,
+       "[tables * batch + 1]", "pooled: where the ids of each bag begin, the bags of a table one after the other"},
+      {"sample_weights", Role::input, offsetof(EmbeddingArgs, sample_weights), false,
+       &layout_of<Embedding, sample_weights_layout>, "[count]", "factors of the ids' rows"},
+      {"scales", Role::input, offsetof(EmbeddingArgs, scales), false, &layout_of<Embedding, scales_layout>, "[rows[t]]",
+       "scales of the rows of 8-bit tables", &scales_count},
+      {"dense", Role::input, offsetof(EmbeddingArgs, dense), true, &layout_of<Embedding, dense_layout>,
+       "[batch, dense]", "what rows of out begin with"},
+      {"out", Role::output, offsetof(EmbeddingArgs, out), true, &layout_of<Embedding, out_layout>,
+       "[batch, dense + all dims]", "dense and the tables' rows, side by side"},
+      {"report", Role::update, offsetof(EmbeddingArgs, report), false, &layout_of<Embedding, report_layout>, "[1]",
+       "modes report and report_first: the lowest position of a bad id; -1 before the launch", nullptr, nullptr, -1},
+  };
+  static constexpr LaunchExtent kLaunchExtents[] = {
+      {"batch", offsetof(EmbeddingArgs, batch), nullptr},
+      {"count", offsetof(EmbeddingArgs, count), &is_so<Embedding, is_pooled>},
+  };
+  // A DLRM's 26 features at the batch sizes of serving and of training, hashed and not, with wide rows; tables of the
+  // sizes that Criteo's data have; quantized tables; bags.
+#define QUERN_CRITEO_ROWS                                                                                             \
+  " rows=10000000,36084,17217,7378,20134,3,7112,1442,61,10000000,1333352,313829,10,2208,11156,122,4,970,14,10000000," \
+  "7267859,10000000,415421,12420,101,36"
+  static constexpr const char* kBenchCases[] = {
+      "embedding batch=128 hash=modulus dense=16",
+      "embedding batch=2048 hash=modulus dense=16",
+      "embedding batch=65536 hash=modulus dense=16",
+      "embedding batch=65536 dense=16 mode=zero",
+      "embedding batch=65536 hash=modulus dense=16" QUERN_CRITEO_ROWS,
+      "embedding batch=65536 dim=128 dtype=bf16 hash=modulus dense=128",
+      "embedding batch=65536 dim=64 dtype=bf16 table_dtype=i8 scale=f32",
+      "embedding batch=65536 tables=4 dim=64,16,33,8 dtype=bf16 table_dtype=bf16,f32,bf16,e4m3",
+      "embedding batch=4096 pooling=sum count=2183168",
+      "embedding batch=4096 dim=128 dtype=bf16 pooling=mean count=2183168",
+      "embedding batch=16384 tables=1 dim=64 pooling=sum count=335872 sample_weights=f32",
+      "embedding batch=16384 tables=1 dim=64 pooling=max count=335872 index=i32 offsets=i32",
+  };
+#undef QUERN_CRITEO_ROWS
+  static constexpr const char* kDraws[] = {
+      "batch=16..65536",
+      "tables=1..40",
+      "dim=16 | dim=32 | dim=64 | dim=128 | dim=8 | dim=4 | dim=13",
+      "rows=1000 | rows=100000 | rows=1000000",
+      "dtype=f32 | dtype=bf16 | dtype=f16 table_dtype=f32 | dtype=bf16 table_dtype=i8 scale=f32",
+      "dense=0 | dense=16 | dense=13",
+      "hash=none | hash=modulus | hash=none mode=zero | pooling=sum count=1000..400000 | pooling=mean "
+      "count=1000..400000",
+  };
+
+  static Table<Scalar> scalars() { return {}; }
+  static Table<Step> steps() {
+    static constexpr Step kSteps[] = {make_step<Lookup>("", "embedding/embedding.cu")};
+    return kSteps;
+  }
+  static Table<SourceFile> sources() { return embedded::embedding_sources(); }
+  static std::string check(const Embedding& p) { return embedding::check(p); }
+
+  static void reference(const Embedding& p, const Args& a) { embedding::reference(p, a); }
+  static Tolerance tolerance(const Embedding& p, int operand) {
+    return {0, 0, operand != kOut || (!is_pooled(p) && p.table_dtype.count == 0)};
+  }
+  static std::int64_t bytes(const Embedding& p) { return embedding::bytes_that_move(p); }
+  static bool generate(const Embedding& p, int operand, int, std::uint64_t seed, void* data) {
+    if (operand == kIndex) return generate_index(p, seed / kSeedsOfProblem, data), true;
+    if (operand == kOffsets) return generate_offsets(p, seed / kSeedsOfProblem, data), true;
+    return false;
+  }
+};
+
+}  // namespace
+
+const Family& Embedding::family() {
+  static const Family family = make_family<EmbeddingFamily>();
+  return family;
+}
+
+}  // namespace quern

@@ -1,0 +1,68 @@
+// embedding: rows of up to 64 tables, picked by ids that may be hashed first, side by side in one matrix behind a dense
+// part; one row a table and sample, or a pooled bag of rows.
+#ifndef QUERN_EMBEDDING_H_
+#define QUERN_EMBEDDING_H_
+
+#include <cstdint>
+
+#include "quern/embedding_choices.h"
+#include "quern/export.h"
+#include "quern/family.h"
+
+namespace quern {
+
+// Pointers to device memory; see Operand in family.h for ownership. out must not overlap an input.
+struct EmbeddingArgs {
+  InList weights = {};     // the tables: [rows[t], dim[t]] of table_dtype[t], rows strides[t] elements apart
+  In index = {};           // ids: [batch, tables], rows index_stride elements apart; pooled: [count], bag after bag
+  In offsets = {};         // pooled: [tables * batch + 1]: bag t * batch + b has the ids from offsets[bag] to below
+                           // offsets[bag + 1]. They rise from 0 or more to `count` or less
+  In sample_weights = {};  // where the problem has them: [count], a factor for each id's row
+  InList scales = {};      // where the problem has scale: [rows[t]] for each table of an 8-bit type, scale_strides[t]
+                           // elements apart; its other entries are null
+  In dense = {};           // [batch, dense] of dtype, rows dense_stride elements apart
+  Out out = {};            // [batch, dense + all dims] of dtype, rows out_stride elements apart
+  Out report = {};  // one i64 for modes report and report_first; the caller sets it to -1, and it stays -1 if every
+                    // id was good. Of bad offsets it is `count` plus the bag's number
+  std::int64_t batch = kOpen;
+  std::int64_t count = kOpen;
+};
+
+// out[b, :] = dense[b, :], then for each table t in turn weights[t][row, :] of row = hash(index[b, t]), or the pooled
+// rows of bag (t, b). A row of out's own type is copied as bits, NaN payloads included; anything else is computed in
+// fp32 and rounded once. A row of an 8-bit type is multiplied by its scale first, if the problem has scales. Rows of a
+// bag are added in the order of their ids, with a weight by one fused multiplication and addition; an empty bag gives
+// zeros. The modes are in quern/embedding_choices.h.
+// COST: one launch. A row is read once for each id that names it.
+struct Embedding {
+  using Args = EmbeddingArgs;
+
+  std::int64_t batch = kOpen;   // rows of out
+  std::int64_t tables = 26;     // 1 to 64
+  List<64> dim = {16};          // elements in a row of each table; one entry: of every table
+  List<64> rows = {1000000};    // rows of each table; one entry: of every table
+  std::int64_t dense = 0;       // numbers that a row of out begins with
+  DType dtype = f32;            // of out and dense: f32, f16, bf16
+  DTypes<64> table_dtype = {};  // of each table: f32, f16, bf16, e4m3, e5m2, i8; one entry: of every table; none: dtype
+  DType index = i64;            // of the ids: i64, i32
+  EmbeddingHash hash = EmbeddingHash::none;
+  EmbeddingMode mode = EmbeddingMode::assume_valid;
+  EmbeddingPooling pooling = EmbeddingPooling::none;
+  std::int64_t count = 0;              // pooled: ids of all bags, or kOpen
+  DType offsets = i64;                 // pooled: type of the offsets: i64, i32
+  DType sample_weights = DType::none;  // pooling=sum: f32, f16 or bf16: multiply each id's row by its weight
+  DType scale = DType::none;           // f32, f16 or bf16: multiply row r of an 8-bit table by its scale r
+  List<64> padding = {};  // pooled: a bag passes over ids of this row, or of -1, as if they were not there; one entry:
+                          // of every table
+  List<64> strides = {};  // elements between rows of each table; none, or 0: its dim
+  List<64> scale_strides = {};    // elements between the scales of each table; none, or 0: 1
+  std::int64_t index_stride = 0;  // without pooling: elements between rows of index; 0: tables
+  std::int64_t dense_stride = 0;  // elements between rows of dense; 0: dense
+  std::int64_t out_stride = 0;    // elements between rows of out; 0: dense and all dims
+
+  QUERN_API static const Family& family();
+};
+
+}  // namespace quern
+
+#endif  // QUERN_EMBEDDING_H_

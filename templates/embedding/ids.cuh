@@ -1,0 +1,81 @@
+// From an id to the row that it names.
+#ifndef QUERN_EMBEDDING_IDS_CUH_
+#define QUERN_EMBEDDING_IDS_CUH_
+
+#include "common/divide.cuh"
+#include "embedding/tile.cuh"
+
+namespace quern::embedding {
+
+constexpr bool kReports = spec::mode == Mode::report || spec::mode == Mode::report_first;
+constexpr bool kFirst = spec::mode == Mode::first || spec::mode == Mode::report_first;
+constexpr bool kPooled = spec::pooling != Pooling::none;
+
+// What a thread needs of its table more than once.
+struct Source {
+  TableParams table;
+  Limits limits;
+  Scales scales;
+  u64 at;             // the address of the thread's slot in row 0
+  bool first_column;  // of the table: this thread reports
+};
+
+QUERN_DEVICE Source source_of(const Params& p, u32 number, u32 column) {
+  const TableParams table = p.tables[number];
+  return {table, p.limits[spec::limited ? number : 0], p.scales[spec::scaled ? number : 0], table.at,
+          column == p.first[number]};
+}
+
+struct Row {
+  i64 number;
+  bool read;     // a row of the table; else zeros
+  bool counted;  // pooled: one of the bag's
+};
+
+// Not inside: 0, and nothing is read.
+QUERN_DEVICE spec::Index load_id(const void* index, i64 position, bool inside) {
+  using Index = spec::Index;
+  return bit_cast<Index>(load_if<sizeof(Index), LoadHint::keep>(inside, static_cast<const Index*>(index) + position));
+}
+
+// (id + 1) modulo the rows. Of a negative number n it is rows - 1 - (-1 - n) mod rows, where -1 - n has n's other bits.
+QUERN_DEVICE i64 modulus(spec::Index id, const Source& source) {
+  const i64 n = static_cast<spec::Index>(static_cast<u64>(id) + 1);
+  const u64 m = static_cast<u64>(n < 0 ? ~n : n), rows = static_cast<u64>(source.limits.rows);
+  const u64 rest = m - divide(m, Divisor{source.table.magic, 0, source.table.shift}) * rows;
+  return static_cast<i64>(n < 0 ? rows - 1 - rest : rest);
+}
+
+QUERN_DEVICE i64 in_mode(const Params& p, const Source& source, i64 row, u64 position, bool inside, bool& zero) {
+  const i64 rows = source.limits.rows;
+  if constexpr (spec::mode == Mode::assume_valid) return row;
+  if constexpr (spec::mode == Mode::minus_one_is_zero) zero = row == -1;
+  if constexpr (spec::mode == Mode::wrap_negative) return row + (row < 0 ? rows : 0);
+  if constexpr (spec::mode == Mode::clamp) return row < 0 ? 0 : row >= rows ? rows - 1 : row;
+  if constexpr (spec::mode != Mode::minus_one_is_zero) zero = inside && (row < 0 || row >= rows);
+  if constexpr (spec::mode == Mode::trap) {
+    if (zero) __assertfail("embedding: an id names no row of its table", __FILE__, __LINE__, "quern_embedding", 1);
+  }
+  if constexpr (kReports) {
+    if (zero && source.first_column) atomicMin(p.report, position);
+  }
+  if constexpr (kFirst) {
+    row = zero ? 0 : row;
+    zero = false;
+  }
+  return row;
+}
+
+// `position`: of the id, for the report.
+QUERN_DEVICE Row row_of(const Params& p, const Source& source, spec::Index id, u64 position, bool inside) {
+  i64 row = id;
+  if constexpr (spec::hash == Hash::modulus) row = modulus(id, source);
+  const bool counted = inside && !(spec::padded && row == source.limits.padding);
+  bool zero = false;
+  row = in_mode(p, source, row, position, counted, zero);
+  return {zero ? 0 : row, counted && !zero, counted};
+}
+
+}  // namespace quern::embedding
+
+#endif  // QUERN_EMBEDDING_IDS_CUH_

@@ -1,0 +1,25 @@
+// What an embedding problem may be, its generated data, and its plain reference.
+#ifndef QUERN_EMBEDDING_PROBLEM_H_
+#define QUERN_EMBEDDING_PROBLEM_H_
+
+#include <cstdint>
+#include <string>
+
+#include "embedding/embedding.h"
+
+namespace quern::embedding {
+
+// The rules between fields: a sentence, or "".
+std::string check(const Embedding& p);
+void reference(const Embedding& p, const EmbeddingArgs& a);
+
+// `seed`: the problem's. Bags of 0 to twice the average.
+void generate_offsets(const Embedding& p, std::uint64_t seed, void* data);
+// Uniform over the rows of a table; where seed % 4 is 2, by a power law with the exponent 1.05. Where the mode gives it
+// a meaning, every eighth names no row, and with padding every eighth is one that a bag passes over. With hash=modulus
+// any numbers, the limits of the type among them.
+void generate_index(const Embedding& p, std::uint64_t seed, void* data);
+
+}  // namespace quern::embedding
+
+#endif  // QUERN_EMBEDDING_PROBLEM_H_

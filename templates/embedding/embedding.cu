@@ -7,13 +7,24 @@ static_assert(sizeof(quern::embedding::Params) == quern::spec::params_bytes, "ho
 
 namespace quern::embedding {
 
+struct FillSlots {
+  const Params& p;
+  const Lane& lane;
+  const Source& source;
+  u32 number;
+  template <class T>
+  QUERN_DEVICE void operator()(T) const {
+    fill_slots<T>(p, lane, source, number);
+  }
+};
+
 QUERN_DEVICE void fill_out(const Params& p) {
   const Lane lane = lane_of(p);
   if (!lane.has(0)) return;
   if (lane.column < p.dense_columns) return copy_dense(p, lane);
   const u32 number = table_of(p, lane.column);
   const Source source = source_of(p, number, lane.column);
-  with_type(source.table.type, [&](auto type) { fill_slots<decltype(type)>(p, lane, source, number); });
+  with_type(source.table.type, FillSlots{p, lane, source, number});
 }
 
 }  // namespace quern::embedding

@@ -46,7 +46,22 @@ QUERN_DEVICE i64 modulus(spec::Index id, const Source& source) {
   return static_cast<i64>(n < 0 ? rows - 1 - rest : rest);
 }
 
-QUERN_DEVICE i64 in_mode(const Params& p, const Source& source, i64 row, u64 position, bool inside, bool& zero) {
+// The lowest position of what names no row, of a thread.
+struct Report {
+  u64 lowest = ~u64{0};
+
+  QUERN_DEVICE void add(bool bad, u64 position) {
+    if constexpr (kReports) lowest = bad && position < lowest ? position : lowest;
+  }
+  // One thread of a table's row writes it.
+  QUERN_DEVICE void write(const Params& p, const Source& source) const {
+    if constexpr (kReports) {
+      if (source.first_column && lowest != ~u64{0}) atomicMin(p.report, lowest);
+    }
+  }
+};
+
+QUERN_DEVICE i64 in_mode(const Source& source, i64 row, bool inside, bool& zero) {
   const i64 rows = source.limits.rows;
   if constexpr (spec::mode == Mode::assume_valid) return row;
   if constexpr (spec::mode == Mode::minus_one_is_zero) zero = row == -1;
@@ -56,24 +71,18 @@ QUERN_DEVICE i64 in_mode(const Params& p, const Source& source, i64 row, u64 pos
   if constexpr (spec::mode == Mode::trap) {
     if (zero) __assertfail("embedding: an id names no row of its table", __FILE__, __LINE__, "quern_embedding", 1);
   }
-  if constexpr (kReports) {
-    if (zero && source.first_column) atomicMin(p.report, position);
-  }
-  if constexpr (kFirst) {
-    row = zero ? 0 : row;
-    zero = false;
-  }
   return row;
 }
 
 // `position`: of the id, for the report.
-QUERN_DEVICE Row row_of(const Params& p, const Source& source, spec::Index id, u64 position, bool inside) {
+QUERN_DEVICE Row row_of(const Source& source, spec::Index id, u64 position, bool inside, Report& report) {
   i64 row = id;
   if constexpr (spec::hash == Hash::modulus) row = modulus(id, source);
   const bool counted = inside && !(spec::padded && row == source.limits.padding);
   bool zero = false;
-  row = in_mode(p, source, row, position, counted, zero);
-  return {zero ? 0 : row, counted && !zero, counted};
+  row = in_mode(source, row, counted, zero);
+  report.add(zero, position);
+  return {zero ? 0 : row, counted && (kFirst || !zero), counted};
 }
 
 }  // namespace quern::embedding

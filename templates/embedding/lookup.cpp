@@ -109,7 +109,7 @@ Cut cut_for(const Embedding& p, const DeviceModel& model, const Config& config) 
 
 // As many rows in flight as keep two blocks for each multiprocessor, where the batch is known.
 std::int32_t in_flight(const Embedding& p, std::int64_t elements, const DeviceModel& model) {
-  std::int64_t unroll = std::clamp<std::int64_t>(64 / (elements * widest_type(p)), 2, 8);
+  std::int64_t unroll = std::clamp<std::int64_t>(64 / (elements * widest_type(p)), 2, is_pooled(p) ? 4 : 8);
   if (is_pooled(p) || p.batch == kOpen) return static_cast<std::int32_t>(unroll);
   const std::int64_t slots = p.batch * width_of(p) / elements;
   while (unroll > 1 && slots < std::int64_t{2} * model.multiprocessors * 256 * unroll) unroll /= 2;
@@ -149,8 +149,9 @@ int Lookup::variants(const Embedding& p, const Target&, const DeviceModel& model
   return count;
 }
 
-// Of the list of tables, the largest of all entries.
+// Of the list of tables, the largest of all entries; single elements are aligned to themselves, which quern checks.
 std::uint32_t Lookup::alignment(const Embedding& p, int operand, const Config& config) {
+  if (config[kElements] == 1) return 1;
   const std::int64_t size = operand == kWeights ? widest_type(p) : bytes(p.dtype);
   return static_cast<std::uint32_t>(std::min<std::int64_t>(config[kElements] * size, kMostBytes));
 }

@@ -18,7 +18,7 @@ QUERN_DEVICE i64 load_offset(const Params& p, i64 at) {
 
 // Offsets that fall, or that pass the end, are cut to what is there where the mode checks ids; the report has them
 // after the ids' positions.
-QUERN_DEVICE Bag bag_of(const Params& p, const Source& source, u64 number) {
+QUERN_DEVICE Bag bag_of(const Params& p, u64 number, Report& report) {
   Bag bag{load_offset(p, static_cast<i64>(number)), load_offset(p, static_cast<i64>(number) + 1)};
   if constexpr (spec::checked) {
     const bool bad = bag.begin < 0 || bag.end > p.count || bag.end < bag.begin;
@@ -26,9 +26,7 @@ QUERN_DEVICE Bag bag_of(const Params& p, const Source& source, u64 number) {
       if (bad)
         __assertfail("embedding: offsets of a bag fall or pass the ids", __FILE__, __LINE__, "quern_embedding", 1);
     }
-    if constexpr (kReports) {
-      if (bad && source.first_column) atomicMin(p.report, static_cast<u64>(p.count) + number);
-    }
+    report.add(bad, static_cast<u64>(p.count) + number);
     bag.begin = bag.begin < 0 ? 0 : bag.begin;
     bag.end = bag.end > p.count ? p.count : bag.end;
   }
@@ -75,7 +73,8 @@ QUERN_DEVICE float load_weight(const Params& p, i64 position, bool inside) {
 
 // The next `ids_in_flight` ids of a bag.
 template <class T>
-QUERN_DEVICE void add_some(const Params& p, const Lane& lane, const Source& source, const Bag& bag, Pool& pool) {
+QUERN_DEVICE void add_some(const Params& p, const Lane& lane, const Source& source, const Bag& bag, Pool& pool,
+                           Report& report) {
   constexpr int kIds = spec::ids_in_flight;
   spec::Index ids[kIds];
   Row rows[kIds];
@@ -89,7 +88,7 @@ QUERN_DEVICE void add_some(const Params& p, const Lane& lane, const Source& sour
 #pragma unroll
   for (int i = 0; i < kIds; ++i) {
     const i64 position = bag.begin + i;
-    rows[i] = row_of(p, source, ids[i], static_cast<u64>(position), position < bag.end);
+    rows[i] = row_of(source, ids[i], static_cast<u64>(position), position < bag.end, report);
     pieces[i].read(source, lane.column, rows[i]);
   }
 #pragma unroll
@@ -102,11 +101,14 @@ QUERN_DEVICE void add_some(const Params& p, const Lane& lane, const Source& sour
 
 template <class T>
 QUERN_DEVICE void fill_slots(const Params& p, const Lane& lane, const Source& source, u32 number) {
-  Bag bag = bag_of(p, source, static_cast<u64>(number) * static_cast<u64>(p.batch) + static_cast<u64>(lane.first));
+  Report report;
+  const u64 bag_number = static_cast<u64>(number) * static_cast<u64>(p.batch) + static_cast<u64>(lane.first);
+  Bag bag = bag_of(p, bag_number, report);
   Pool pool = {};
 #pragma unroll 1
-  for (; bag.begin < bag.end; bag.begin += spec::ids_in_flight) add_some<T>(p, lane, source, bag, pool);
+  for (; bag.begin < bag.end; bag.begin += spec::ids_in_flight) add_some<T>(p, lane, source, bag, pool, report);
   write(p, lane, 0, pool.as_out());
+  report.write(p, source);
 }
 
 }  // namespace quern::embedding

@@ -67,7 +67,7 @@ std::string check_pooling(const Embedding& p) {
     return {};
   }
   if (p.sample_weights != DType::none) return "sample_weights are for pooling=sum: without pooling an id is alone";
-  if (p.count != 0) return "count is the number of ids of all bags: set pooling=sum, mean or max";
+  if (p.count > 0) return "count is the number of ids of all bags: set pooling=sum, mean or max";
   if (p.padding.count != 0) return "padding is what bags pass over: set pooling=sum, mean or max";
   return {};
 }

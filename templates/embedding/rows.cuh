@@ -12,6 +12,7 @@ QUERN_DEVICE void fill_slots(const Params& p, const Lane& lane, const Source& so
   constexpr int kRows = spec::tile_rows;
   spec::Index ids[kRows];
   Piece<T> pieces[kRows];
+  Report report;
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
     const auto* const row = static_cast<const u8*>(p.index) + lane.row(i) * p.index_stride;
@@ -20,12 +21,13 @@ QUERN_DEVICE void fill_slots(const Params& p, const Lane& lane, const Source& so
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
     const u64 position = static_cast<u64>(lane.row(i)) * p.number_of_tables + number;
-    pieces[i].read(source, lane.column, row_of(p, source, ids[i], position, lane.has(i)));
+    pieces[i].read(source, lane.column, row_of(source, ids[i], position, lane.has(i), report));
   }
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
     if (lane.has(i)) write(p, lane, i, pieces[i].as_out());
   }
+  report.write(p, source);
 }
 
 }  // namespace quern::embedding

@@ -33,6 +33,7 @@ std::vector<Case> all_cases() {
   add(chunk_sort_cases());
   add(index_sort_cases());
   add(concat_cases());
+  add(embedding_cases());
   add(rope_cases());
   return all;
 }

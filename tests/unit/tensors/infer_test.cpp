@@ -147,7 +147,7 @@ TEST(Infer, TensorsFitTheProblemThatIsFound) {
   for (const auto& table :
        {gather_cases(), scatter_cases(), pointwise_cases(), glu_cases(), mxfp8_cases(), mxfp8_dequantize_cases(),
         mx_scales_cases(), row_pad_cases(), moe_map_cases(), moe_permute_cases(), moe_unpermute_cases(),
-        chunk_sort_cases(), index_sort_cases(), concat_cases(), rope_cases()}) {
+        chunk_sort_cases(), index_sort_cases(), concat_cases(), rope_cases(), embedding_cases()}) {
     for (std::size_t c = 0; c < table.size(); c += 1 + table.size() / 12) {
       const AnyProblem closed = runtime.parse(table[c].problem);
       NamedTensors tensors(closed);

@@ -1,0 +1,135 @@
+// embedding with data of its own: ids at the limits of their type, and offsets that no bags have.
+#include "quern/embedding.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "base/text.h"
+#include "driver/stream.h"
+#include "support/device.h"
+#include "testbench/operands.h"
+
+namespace quern::test {
+namespace {
+
+enum EmbeddingOperand { kWeights, kIndex, kOffsets, kSampleWeights, kScales, kDense, kOut, kReport };
+
+template <class T>
+T* numbers_of(HostOperands& host, EmbeddingOperand operand) {
+  return reinterpret_cast<T*>(host.data(host.place({operand, 0})));
+}
+
+class EmbeddingOnDevice : public DeviceTest {
+ protected:
+  HostOperands generated(const AnyProblem& problem) {
+    HostOperands host(problem.family(), problem.data());
+    host.generate(7, false);
+    for (int i = 0; i < host.size(); ++i) {
+      if (host.present(i) && host.name(i) == "report") std::memset(host.data(i), 0xff, sizeof(std::int64_t));
+    }
+    return host;
+  }
+
+  HostOperands launched(const AnyProblem& problem, const HostOperands& host) {
+    DeviceOperands device(driver(), host);
+    const AnyArgs args = device.args(AnyArgs(problem.family()));
+    const AnyPlan plan = runtime().prepare_any(problem.family(), problem.data(), {});
+    device.upload(host);
+    plan.launch(nullptr, args.data());
+    driver().check(driver()->CtxSynchronize(), Stage::launch, "cuCtxSynchronize");
+    HostOperands got = host;
+    device.download(got);
+    return got;
+  }
+
+  void expect_as_reference(const AnyProblem& problem, const HostOperands& host, const HostOperands& got) {
+    EXPECT_EQ(compare(got, host.reference(AnyArgs(problem.family()))).difference, "") << problem.text();
+  }
+};
+
+// As Python has it: (x + 1) wraps around, and a remainder has the sign of the divisor.
+std::int64_t modulus_of(std::int64_t id, std::int64_t rows) {
+  const auto next = static_cast<std::int64_t>(static_cast<std::uint64_t>(id) + 1);
+  return ((next % rows) + rows) % rows;
+}
+
+TEST_F(EmbeddingOnDevice, IdsAtTheLimitsOfTheirTypeNameTheRowOfTheirModulus) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(), kLeast = -kMost - 1;
+  for (const std::int64_t rows : {1, 2, 3, 7, 1000, 4096, 65537}) {
+    const std::vector<std::int64_t> ids = {0,         1,         -1,         -2,           -rows,  -rows - 1,
+                                           rows,      rows - 1,  4294967295, kMost,        kLeast, -kMost,
+                                           kMost - 1, kMost / 3, rows * 5,   -rows * 5 - 1};
+    const AnyProblem problem =
+        runtime().parse(cat("embedding batch=", ids.size(), " tables=1 dim=1 dtype=f32 hash=modulus rows=", rows));
+    HostOperands host = generated(problem);
+    std::copy(ids.begin(), ids.end(), numbers_of<std::int64_t>(host, kIndex));
+    float* const table = numbers_of<float>(host, kWeights);
+    for (std::int64_t row = 0; row < rows; ++row) table[row] = static_cast<float>(row);
+    HostOperands got = launched(problem, host);
+    const float* const out = numbers_of<float>(got, kOut);
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      EXPECT_EQ(out[i], static_cast<float>(modulus_of(ids[i], rows))) << ids[i] << " of " << rows;
+    expect_as_reference(problem, host, got);
+  }
+}
+
+TEST_F(EmbeddingOnDevice, AnIdOf32BitsWrapsIn32Bits) {
+  const AnyProblem problem = runtime().parse("embedding batch=1 tables=1 dim=1 hash=modulus rows=1000 index=i32");
+  HostOperands host = generated(problem);
+  *numbers_of<std::int32_t>(host, kIndex) = std::numeric_limits<std::int32_t>::max();
+  float* const table = numbers_of<float>(host, kWeights);
+  for (int row = 0; row < 1000; ++row) table[row] = static_cast<float>(row);
+  HostOperands got = launched(problem, host);
+  EXPECT_EQ(*numbers_of<float>(got, kOut), 352) << "-2147483648 modulo 1000";
+}
+
+// Bags that fall back, begin before the ids or end after them are cut to what is there.
+TEST_F(EmbeddingOnDevice, OffsetsThatNoBagsHaveAreReportedAndReadNothingOutside) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 40;
+  for (const char* mode : {"zero", "clamp", "first", "report", "report_first"}) {
+    for (const char* pooling : {"sum", "mean", "max"}) {
+      const AnyProblem problem =
+          runtime().parse(cat("embedding batch=5 tables=2 dim=4 rows=20 count=40 pooling=", pooling, " mode=", mode));
+      HostOperands host = generated(problem);
+      const std::int64_t offsets[] = {0, 4, 4, 2, 50, 3, -7, 9, -kFar, kFar, 40};
+      std::copy(std::begin(offsets), std::end(offsets), numbers_of<std::int64_t>(host, kOffsets));
+      std::int64_t* const ids = numbers_of<std::int64_t>(host, kIndex);
+      for (int i = 0; i < 40; ++i) ids[i] = i % 20;
+      HostOperands got = launched(problem, host);
+      expect_as_reference(problem, host, got);
+      if (cat(mode).find("report") == std::string::npos) continue;
+      EXPECT_EQ(*numbers_of<std::int64_t>(got, kReport), 40 + 2) << "the bag from 4 to 2";
+    }
+  }
+}
+
+// FBGEMM's ways to treat a bad id: it replaces it by row 0, and warns or does not.
+TEST_F(EmbeddingOnDevice, ABadIdTakesTheFirstRowAndIsReportedByItsPosition) {
+  for (const char* pooling : {"pooling=none", "pooling=sum count=6 offsets=i32"}) {
+    const AnyProblem problem =
+        runtime().parse(cat("embedding batch=3 tables=2 dim=4 rows=9,5 mode=report_first ", pooling));
+    HostOperands host = generated(problem);
+    const std::int64_t ids[] = {8, 4, 0, 5, -1, 4};  // the second 5 is past its table's end
+    std::copy(std::begin(ids), std::end(ids), numbers_of<std::int64_t>(host, kIndex));
+    if (cat(pooling) != "pooling=none")
+      std::iota(numbers_of<std::int32_t>(host, kOffsets), numbers_of<std::int32_t>(host, kOffsets) + 7, 0);
+    HostOperands got = launched(problem, host);
+    expect_as_reference(problem, host, got);
+    EXPECT_EQ(*numbers_of<std::int64_t>(got, kReport), 3);
+  }
+}
+
+TEST_F(EmbeddingOnDevice, GoodIdsLeaveTheReportAsItWas) {
+  const AnyProblem problem = runtime().parse("embedding batch=3 tables=2 dim=4 rows=9 mode=report");
+  HostOperands host = generated(problem);
+  std::fill_n(numbers_of<std::int64_t>(host, kIndex), 6, 8);
+  HostOperands got = launched(problem, host);
+  EXPECT_EQ(*numbers_of<std::int64_t>(got, kReport), -1);
+}
+
+}  // namespace
+}  // namespace quern::test

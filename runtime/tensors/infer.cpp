@@ -177,7 +177,8 @@ class Search {
     return join(values, ",");
   }
 
-  // Dimensions and strides themselves, and what makes a dimension right that grows with the field by a fixed amount.
+  // Dimensions and strides themselves, what makes a dimension right that grows with the field by a fixed amount, and
+  // the entries of lists.
   std::vector<std::string> numbers(const Field& field) const {
     std::set<std::int64_t> found;
     const std::int64_t value = get_integer(field, problem_.data());
@@ -195,6 +196,11 @@ class Search {
       }
       for (int d = 0; wanted.tensor->strides != nullptr && d < wanted.tensor->ndim; ++d)
         found.insert(wanted.tensor->strides[d]);
+    }
+    for (const Operand& operand : family().operands) {
+      if (operand.count != nullptr)
+        found.insert(std::count_if(wanted_.begin(), wanted_.end(),
+                                   [&](const Wanted& wanted) { return wanted.operand == &operand; }));
     }
     std::vector<std::string> texts;
     for (const std::int64_t number : found) {
@@ -269,12 +275,18 @@ class Search {
     const AnyProblem closed = closed_by_tensors(problem_);
     int count = 0;
     for (const Operand& operand : family().operands) {
-      if (operand.role != Role::input || operand.count != nullptr) continue;
-      const bool given =
-          std::any_of(wanted_.begin(), wanted_.end(), [&](const Wanted& w) { return w.operand == &operand; });
-      if (!given && operand.layout(closed.data()).dtype != DType::none) ++count;
+      if (operand.role != Role::input) continue;
+      const int entries = operand.count == nullptr ? 1 : operand.count(closed.data());
+      for (int entry = 0; entry < entries; ++entry) {
+        if (!is_given(operand, entry) && operand.layout(closed.data(), entry).dtype != DType::none) ++count;
+      }
     }
     return count;
+  }
+
+  bool is_given(const Operand& operand, int entry) const {
+    return std::any_of(wanted_.begin(), wanted_.end(),
+                       [&](const Wanted& w) { return w.operand == &operand && w.entry == entry; });
   }
 
   static int misfit_of(const Layout& layout, const quern_tensor& tensor) {

@@ -62,6 +62,15 @@ TEST(Infer, TheNumbersOfCommonProblems) {
   EXPECT_EQ(inferred("mxfp8 direction=col", "mxfp8 rows=64 cols=96 experts=3 direction=col dtype=f32"),
             "mxfp8 cols=96 experts=3 direction=col dtype=f32");
   EXPECT_EQ(inferred("concat", "concat rows=4 widths=16,8,24 dtype=f32"), "concat widths=16,8,24 dtype=f32");
+  EXPECT_EQ(inferred("embedding hash=modulus", "embedding batch=9 tables=3 dim=4,5,6 rows=7,80,9 dense=2 hash=modulus"),
+            "embedding tables=3 dim=4,5,6 rows=7,80,9 dense=2 hash=modulus");
+  EXPECT_EQ(inferred("embedding", "embedding batch=9 tables=2 dim=4 rows=7,80 dtype=bf16 table_dtype=f16,i8 index=i32"),
+            "embedding tables=2 dim=4,4 rows=7,80 table_dtype=f16,i8 index=i32");
+  EXPECT_EQ(inferred("embedding", "embedding batch=9 tables=1 dim=64 rows=70"), "embedding tables=1 dim=64 rows=70");
+  EXPECT_EQ(inferred("embedding pooling=sum",
+                     "embedding batch=9 tables=3 dim=8 rows=7,80,9 pooling=sum count=50 "
+                     "offsets=i32 sample_weights=f16"),
+            "embedding tables=3 dim=8,8,8 rows=7,80,9 pooling=sum count=50 offsets=i32 sample_weights=f16");
   EXPECT_EQ(inferred("multi_row_pad", "multi_row_pad rows=3,40 cols=16,8 dtype=f32 align=16", {}),
             inferred("multi_row_pad rows=3,40", "multi_row_pad rows=3,40 cols=16,8 dtype=f32 align=16", {"rows"}));
 }

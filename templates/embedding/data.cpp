@@ -63,7 +63,7 @@ std::int64_t id_of(const Embedding& p, int table, std::uint64_t seed, std::int64
 }  // namespace
 
 void generate_offsets(const Embedding& p, std::uint64_t seed, void* data) {
-  for (std::int64_t bag = 0; bag <= bags_of(p); ++bag)
+  for (std::int64_t bag = 0; bag < bags_of(p); ++bag)
     common::write_integer(p.offsets, data, bag, offset_at(p, seed, bag));
 }
 

@@ -24,10 +24,7 @@ Layout index_layout(const Embedding& p) {
   if (is_pooled(p)) return Layout::list(p.index, p.count);
   return Layout::matrix(p.index, p.batch, p.tables, index_stride(p));
 }
-Layout offsets_layout(const Embedding& p) {
-  const std::int64_t bags = bags_of(p);
-  return Layout::list(is_pooled(p) ? p.offsets : DType::none, bags == kOpen ? kOpen : bags + 1);
-}
+Layout offsets_layout(const Embedding& p) { return Layout::list(is_pooled(p) ? p.offsets : DType::none, bags_of(p)); }
 Layout sample_weights_layout(const Embedding& p) { return Layout::list(p.sample_weights, p.count); }
 Layout scales_layout(const Embedding& p, int t) {
   Layout layout = Layout::list(has_scale(p, t) ? p.scale : DType::none, rows_of(p, t));
@@ -93,7 +90,7 @@ struct EmbeddingFamily {
       {"index", Role::input, offsetof(EmbeddingArgs, index), false, &layout_of<Embedding, index_layout>,
        "[batch, tables]; pooled: [count]", "ids"},
       {"offsets", Role::input, offsetof(EmbeddingArgs, offsets), false, &layout_of<Embedding, offsets_layout>,
-       "[tables * batch + 1]", "pooled: where the ids of each bag begin, the bags of a table one after the other"},
+       "[tables * batch]", "pooled: where the ids of each bag begin, the bags of a table one after the other"},
       {"sample_weights", Role::input, offsetof(EmbeddingArgs, sample_weights), false,
        &layout_of<Embedding, sample_weights_layout>, "[count]", "factors of the ids' rows"},
       {"scales", Role::input, offsetof(EmbeddingArgs, scales), false, &layout_of<Embedding, scales_layout>, "[rows[t]]",

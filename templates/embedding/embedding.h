@@ -15,8 +15,8 @@ namespace quern {
 struct EmbeddingArgs {
   InList weights = {};     // the tables: [rows[t], dim[t]] of table_dtype[t], rows strides[t] elements apart
   In index = {};           // ids: [batch, tables], rows index_stride elements apart; pooled: [count], bag after bag
-  In offsets = {};         // pooled: [tables * batch + 1]: bag t * batch + b has the ids from offsets[bag] to below
-                           // offsets[bag + 1]. They rise from 0 or more to `count` or less
+  In offsets = {};         // pooled: [tables * batch]: bag t * batch + b has the ids from offsets[bag] to below
+                           // offsets[bag + 1], the last bag to below count. They rise, from 0 or more to count or less
   In sample_weights = {};  // where the problem has them: [count], a factor for each id's row
   InList scales = {};      // where the problem has scale: [rows[t]] for each table of an 8-bit type, scale_strides[t]
                            // elements apart; its other entries are null

@@ -73,6 +73,7 @@ void fill(const Embedding& p, const EmbeddingArgs& a, const Cut& cut, Params& pa
   params.out_stride = out_stride(p) * size;
   params.report = static_cast<unsigned long long*>(a.report.data);
   params.offsets = a.offsets.data;
+  params.bags = static_cast<unsigned long long>(bags_of(p));
   params.sample_weights = a.sample_weights.data;
   params.count = p.count;
 }

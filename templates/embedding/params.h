@@ -56,6 +56,7 @@ struct ParamsOf {
   long long out_stride;  // bytes
   unsigned long long* report;
   const void* offsets;  // pooled
+  unsigned long long bags;
   const void* sample_weights;
   long long count;
 };

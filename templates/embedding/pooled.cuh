@@ -11,15 +11,17 @@ struct Bag {
   i64 end;
 };
 
-QUERN_DEVICE i64 load_offset(const Params& p, i64 at) {
+QUERN_DEVICE i64 load_offset(const Params& p, u64 bag, bool inside) {
   using Offset = spec::Offset;
-  return bit_cast<Offset>(load<sizeof(Offset), LoadHint::keep>(static_cast<const Offset*>(p.offsets) + at));
+  return bit_cast<Offset>(load_if<sizeof(Offset), LoadHint::keep>(inside, static_cast<const Offset*>(p.offsets) + bag));
 }
 
 // Offsets that fall, or that pass the end, are cut to what is there where the mode checks ids; the report has them
 // after the ids' positions.
 QUERN_DEVICE Bag bag_of(const Params& p, u64 number, Report& report) {
-  Bag bag{load_offset(p, static_cast<i64>(number)), load_offset(p, static_cast<i64>(number) + 1)};
+  const bool last = number + 1 == p.bags;
+  Bag bag{load_offset(p, number, true), load_offset(p, number + 1, !last)};
+  if (last) bag.end = p.count;
   if constexpr (spec::checked) {
     const bool bad = bag.begin < 0 || bag.end > p.count || bag.end < bag.begin;
     if constexpr (spec::mode == Mode::trap) {

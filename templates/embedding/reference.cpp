@@ -60,7 +60,8 @@ class Rows {
 
   Bag bag_of(std::int64_t number) const {
     const std::int64_t begin = common::read_integer(p_.offsets, a_.offsets.data, number),
-                       end = common::read_integer(p_.offsets, a_.offsets.data, number + 1);
+                       end = number + 1 == bags_of(p_) ? p_.count
+                                                       : common::read_integer(p_.offsets, a_.offsets.data, number + 1);
     return {std::max<std::int64_t>(begin, 0), std::min(end, p_.count), begin >= 0 && begin <= end && end <= p_.count};
   }
 

@@ -74,7 +74,7 @@ def records(*words: str, path: Optional[str] = None) -> Any: ...
 def bench(*problems: Union[str, Problem], device: Optional[str] = None, config: Optional[str] = None) -> Any: ...
 '''
 
-TYPES = {"extent": "int", "integer": "int", "real": "float", "dtype": "Any", "choice": "str", "list": "_Integers", "text": "str"}
+TYPES = {"extent": "int", "integer": "int", "real": "float", "dtype": "Any", "choice": "str", "list": "_Integers", "dtypes": "Any", "text": "str"}
 
 
 def field_type(field):
@@ -98,7 +98,7 @@ def fields(tables, taken):
 
 
 def function(tables):
-    kind = {True: "Optional[Sequence[Tensor]]", False: "Optional[Tensor]"}
+    kind = {True: "Optional[Sequence[Optional[Tensor]]]", False: "Optional[Tensor]"}
     inputs = [o for o in tables["operands"] if o["role"] == "input"]
     results = [o for o in tables["operands"] if o["role"] in ("output", "update")]
     taken = {o["name"] for o in inputs + results}

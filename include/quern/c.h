@@ -276,7 +276,7 @@ QUERN_C_API const quern_plan_info* quern_plan_describe(const quern_plan* plan);
 
 typedef struct quern_field {
   const char* name;
-  const char* kind;            // "extent", "integer", "real", "dtype", "choice", "list" or "text"
+  const char* kind;            // "extent", "integer", "real", "dtype", "choice", "list", "dtypes" or "text"
   const char* default_value;   // as text
   const char* accepted;        // "0 to 70368744177664, or open"
   const char* const* choices;  // of a choice, ended by NULL; else NULL

@@ -117,7 +117,7 @@ void Call::add_operand(int operand, PyObject* value) {
     raise(PyExc_TypeError, std::string(row.name) + " takes a list of tensors");
   for (Py_ssize_t i = 0, size = PySequence_Size(value); i < size; ++i) {
     const Ref entry = owned(PySequence_GetItem(value, i));
-    add_tensor(operand, static_cast<int>(i), entry.get());
+    if (entry.get() != Py_None) add_tensor(operand, static_cast<int>(i), entry.get());
   }
 }
 

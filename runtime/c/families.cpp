@@ -28,7 +28,7 @@ class Tables {
 
   quern_field field_of(const Family& family, const Field& field) {
     return {field.name,
-            quern::name(field.kind),
+            quern::kind_name(field),
             keep(field_text(field, family.default_problem)),
             keep(accepted_text(field)),
             field.kind == FieldKind::choice ? field.choices : nullptr,

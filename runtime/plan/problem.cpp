@@ -251,6 +251,8 @@ const char* name(FieldKind kind) {
   return kNames[static_cast<int>(kind)];
 }
 
+const char* kind_name(const Field& field) { return lists_types(field) ? "dtypes" : name(field.kind); }
+
 const char* name(Role role) {
   static constexpr const char* kNames[] = {"input", "output", "update", "workspace"};
   return kNames[static_cast<int>(role)];

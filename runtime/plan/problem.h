@@ -34,6 +34,8 @@ std::string field_text(const Field& field, const void* problem);
 void set_field(const Family& family, void* problem, std::string_view name, std::string_view value);
 // The values that a field accepts, for display: "f16, bf16 or f32", "0 to 70368744177664 or open".
 std::string accepted_text(const Field& field);
+// "extent", "list", and "dtypes" for a list of types.
+const char* kind_name(const Field& field);
 // Those values, or entries of a list, that have names: of dtypes and choices.
 std::vector<std::string> names_of_values(const Field& field);
 

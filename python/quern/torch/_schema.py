@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import quern
 
 # Fields by kind, and numbers by type, in the language of schemas.
-_KINDS = {"extent": "SymInt", "integer": "SymInt", "real": "float", "dtype": "str", "choice": "str", "list": "SymInt[]", "text": "str"}
+_KINDS = {"extent": "SymInt", "integer": "SymInt", "real": "float", "dtype": "str", "choice": "str", "list": "SymInt[]", "dtypes": "str", "text": "str"}
 _NUMBERS = {"f32": "float", "f64": "float", "i64": "int"}
 
 

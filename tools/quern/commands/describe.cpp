@@ -17,7 +17,7 @@ Value::Rows fields_of(const Family& family) {
   for (const Field& field : family.fields)
     rows.push_back(Row()
                        .add("field", field.name)
-                       .add("kind", name(field.kind))
+                       .add("kind", kind_name(field))
                        .add("default", field_text(field, family.default_problem))
                        .add("accepted", accepted_text(field))
                        .add("meaning", field.sentence));

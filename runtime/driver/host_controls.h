@@ -22,6 +22,9 @@ struct quernHostAccess {
   unsigned long long ideal_sectors;  // the minimum: sectors if each request's bytes were contiguous
   unsigned long long asked_bytes;    // requested bytes, by all threads
   unsigned long long unique_bytes;   // distinct bytes touched: the minimum traffic
+  // Of loads; else 0. A load that misses fills half-lines of 64 bytes on sm_90, stores do not.
+  unsigned long long half_lines;         // summed over the requests
+  unsigned long long unique_half_lines;  // distinct ones touched
 };
 
 // Settings as text, "seed=7 workers=2": see runtime/hostdriver/README.md. Devices can be changed only while no context
@@ -48,19 +51,23 @@ CUresult quernHostNameMemory(CUdeviceptr memory, const char* name);
 CUresult quernHostLogAccesses(int on);
 // Calls `visit` for each access site, ordered by file and line. Pointers are valid during the call.
 CUresult quernHostVisitAccesses(void (*visit)(void* data, const quernHostAccess* access), void* data);
+// The same for the sum of each kind, with the file "total", no line, no memory (null) and no width (0). What is
+// distinct is so among all of its sites.
+CUresult quernHostVisitAccessTotals(void (*visit)(void* data, const quernHostAccess* access), void* data);
 
 }  // extern "C"
 
 // ROW(member, symbol)
-#define QUERN_HOST_FUNCTIONS(ROW)        \
-  ROW(Configure, quernHostConfigure)     \
-  ROW(Inject, quernHostInject)           \
-  ROW(TellsTime, quernHostTellsTime)     \
-  ROW(Calls, quernHostCalls)             \
-  ROW(Alive, quernHostAlive)             \
-  ROW(Report, quernHostReport)           \
-  ROW(NameMemory, quernHostNameMemory)   \
-  ROW(LogAccesses, quernHostLogAccesses) \
-  ROW(VisitAccesses, quernHostVisitAccesses)
+#define QUERN_HOST_FUNCTIONS(ROW)            \
+  ROW(Configure, quernHostConfigure)         \
+  ROW(Inject, quernHostInject)               \
+  ROW(TellsTime, quernHostTellsTime)         \
+  ROW(Calls, quernHostCalls)                 \
+  ROW(Alive, quernHostAlive)                 \
+  ROW(Report, quernHostReport)               \
+  ROW(NameMemory, quernHostNameMemory)       \
+  ROW(LogAccesses, quernHostLogAccesses)     \
+  ROW(VisitAccesses, quernHostVisitAccesses) \
+  ROW(VisitAccessTotals, quernHostVisitAccessTotals)
 
 #endif  // QUERN_DRIVER_HOST_CONTROLS_H_

@@ -58,6 +58,74 @@ TEST_F(HostAccesses, ALoopIsARequestATurn) {
   EXPECT_EQ(sites[0].sectors, 20u);
 }
 
+// 16 rows of 32 bytes, each alone in a half-line; then 8 of 64 bytes; then lanes side by side, but from the middle of a
+// half-line on.
+TEST_F(HostAccesses, LoadsFillHalfLines) {
+  configure("check_races=0");
+  const auto sites = sites_of(R"(const unsigned i = threadIdx.x;
+    load<16>(out + 16 * (i / 2 * 5 % 16) + 4 * (i % 2));
+    load<16>(out + 16 * (i / 4 * 3 % 8) + 4 * (i % 4));
+    load<16>(out + 8 + 4 * i);
+    store<16>(out + 8 + 4 * i, {});)",
+                              {1, 32}, 256);
+  const auto loads_at = [&](const char* place) {
+    for (const AccessSite& site : sites)
+      if (site.place == place && site.kind == "load") return site;
+    ADD_FAILURE() << "no load at " << place;
+    return AccessSite{};
+  };
+  const AccessSite narrow = loads_at("test.cu:2"), whole = loads_at("test.cu:3"), apart = loads_at("test.cu:4");
+  EXPECT_EQ(narrow.sectors, 16u);
+  EXPECT_EQ(narrow.half_lines, 16u);
+  EXPECT_EQ(64 * narrow.unique_half_lines, 2 * narrow.unique_bytes);
+  EXPECT_EQ(whole.half_lines, 8u);
+  EXPECT_EQ(64 * whole.unique_half_lines, whole.unique_bytes);
+  EXPECT_EQ(apart.half_lines, 9u) << "512 bytes and the halves at both ends";
+  ASSERT_EQ(sites.back().kind, "store");
+  EXPECT_EQ(sites.back().half_lines + sites.back().unique_half_lines, 0u);
+}
+
+// Two lines read the same half-lines in two requests each.
+TEST_F(HostAccesses, TotalsHaveEachHalfLineOnce) {
+  configure("check_races=0");
+  const std::string body = R"(const int* const from = out + 16 * (threadIdx.x % 2);
+    store<4>(out + 64, load<4>(from));
+    store<4>(out + 65, load<4>(from + 1));)";
+  const TestKernel kernel(runtime().state().compiler, options().driver, body);
+  const LoggedAccesses log(driver());
+  kernel.run({2, 32}, 96);
+  const auto totals = log.totals();
+  ASSERT_EQ(totals.size(), 2u);
+  EXPECT_EQ(totals[0].place, "total:0");
+  EXPECT_EQ(totals[0].kind, "load");
+  EXPECT_EQ(totals[0].memory, "");
+  EXPECT_EQ(totals[0].requests, 4u);
+  EXPECT_EQ(totals[0].half_lines, 8u);
+  EXPECT_EQ(totals[0].unique_half_lines, 2u);
+  EXPECT_EQ(totals[0].unique_bytes, 16u);
+  EXPECT_EQ(totals[0].asked_bytes, 512u);
+  EXPECT_EQ(totals[1].kind, "store");
+  EXPECT_EQ(totals[1].requests, 4u);
+  EXPECT_EQ(totals[1].sectors, 4u);
+  EXPECT_EQ(totals[1].half_lines + totals[1].unique_half_lines, 0u);
+}
+
+// A gather's rows at random among many, so that hardly two are neighbours.
+TEST_F(HostAccesses, RandomRowsOf32BytesFillTwiceTheirBytes) {
+  const auto filled = [&](const char* problem) {
+    const LoggedAccesses log(driver());
+    EXPECT_EQ(run_on_host(runtime(), driver(), problem), "");
+    for (const AccessSite& site : log.sites()) {
+      if (site.memory == "source")
+        return static_cast<double>(64 * site.unique_half_lines) / static_cast<double>(site.unique_bytes);
+    }
+    return 0.0;
+  };
+  EXPECT_GT(filled("gather rows=100000 count=500 width=8 dtype=f32"), 1.97);
+  EXPECT_EQ(filled("gather rows=100000 count=500 width=16 dtype=f32"), 1.0);
+  EXPECT_NEAR(filled("gather rows=100000 count=500 width=24 dtype=f32"), 4.0 / 3, 0.01) << "96 bytes";
+}
+
 // The bulk of each family's aligned form, where a problem is not small: 16 bytes a lane, 16 sectors a request.
 TEST_F(HostAccesses, AlignedFormsMoveWholeVectors) {
   const std::map<std::string, std::string> bulk = {

@@ -17,6 +17,7 @@ struct AccessSite {
   std::string memory;
   unsigned bytes = 0;
   unsigned long long requests = 0, sectors = 0, ideal_sectors = 0, asked_bytes = 0, unique_bytes = 0;
+  unsigned long long half_lines = 0, unique_half_lines = 0;
 };
 
 // Logs accesses during its lifetime.
@@ -31,12 +32,19 @@ class LoggedAccesses {
     driver_.host().VisitAccesses(add, &sites);
     return sites;
   }
+  // In place of a memory's name they have "".
+  std::vector<AccessSite> totals() const {
+    std::vector<AccessSite> totals;
+    driver_.host().VisitAccessTotals(add, &totals);
+    return totals;
+  }
 
  private:
   static void add(void* sites, const quernHostAccess* a) {
     static_cast<std::vector<AccessSite>*>(sites)->push_back({std::string(a->file) + ":" + std::to_string(a->line),
-                                                             a->kind, a->memory, a->bytes, a->requests, a->sectors,
-                                                             a->ideal_sectors, a->asked_bytes, a->unique_bytes});
+                                                             a->kind, a->memory == nullptr ? "" : a->memory, a->bytes,
+                                                             a->requests, a->sectors, a->ideal_sectors, a->asked_bytes,
+                                                             a->unique_bytes, a->half_lines, a->unique_half_lines});
   }
   const Driver& driver_;
 };

@@ -129,3 +129,11 @@ QUERN_HOST_ENTRY CUresult quernHostVisitAccesses(void (*visit)(void* data, const
     call.state.access_log.visit([&](const quernHostAccess& access) { visit(data, &access); });
   });
 }
+
+QUERN_HOST_ENTRY CUresult quernHostVisitAccessTotals(void (*visit)(void* data, const quernHostAccess* access),
+                                                     void* data) {
+  return guarded("quernHostVisitAccessTotals", Needs::nothing, [&](Call& call) {
+    require(visit != nullptr, CUDA_ERROR_INVALID_VALUE, "visit is null");
+    call.state.access_log.visit_totals([&](const quernHostAccess& access) { visit(data, &access); });
+  });
+}

@@ -32,7 +32,9 @@ class AccessLog {
  public:
   // Adds the touches of one block's threads, in any order, while the memory still exists.
   void add_block(std::vector<Touch>&& touches);
-  void visit(const std::function<void(const quernHostAccess&)>& visitor) const;
+  using Visitor = std::function<void(const quernHostAccess&)>;
+  void visit(const Visitor& visitor) const;
+  void visit_totals(const Visitor& visitor) const;
   void clear();
 
  private:
@@ -50,8 +52,13 @@ class AccessLog {
     std::uint64_t sectors = 0;
     std::uint64_t ideal_sectors = 0;
     std::uint64_t asked_bytes = 0;
+    std::uint64_t half_lines = 0;
     std::vector<bool> touched;  // one bit per byte of the allocation
+    void add(const Sum& other);
   };
+  // A kind's sums, by the start of the memory.
+  using Sums = std::map<std::uintptr_t, Sum>;
+  static quernHostAccess total_of(const char* kind, const Sums& sums);
   mutable std::mutex mutex_;
   std::map<Key, Sum> sums_;
 };

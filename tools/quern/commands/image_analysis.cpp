@@ -51,22 +51,35 @@ double ratio(unsigned long long a, unsigned long long b) {
   return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
 }
 
-std::string verdict(double sectors, double ideal) {
-  return sectors <= kCoalesced * ideal ? "coalesced" : cat(fixed(sectors / ideal, 1), " times the sectors needed");
+constexpr std::int64_t kSectorBytes = 32, kHalfLineBytes = 64;
+
+// Half-lines of the whole launch: two requests may share one.
+std::string verdict(const quernHostAccess& access) {
+  const double sectors = ratio(access.sectors, access.ideal_sectors);
+  if (sectors > kCoalesced) return cat(fixed(sectors, 1), " times the sectors needed");
+  const double half_lines =
+      ratio(access.unique_half_lines, (access.unique_bytes + kHalfLineBytes - 1) / kHalfLineBytes);
+  if (half_lines > kCoalesced) return cat(fixed(half_lines, 1), " times the half-lines needed");
+  return "coalesced";
 }
 
+// A total has no operand and no width; stores have no half-lines.
 Row row_of(const quernHostAccess& access) {
+  const bool total = access.memory == nullptr, loads = access.half_lines > 0;
   const double sectors = ratio(access.sectors, access.requests), ideal = ratio(access.ideal_sectors, access.requests);
   Row row;
   row.add("site", access.line == 0 ? access.file : cat(access.file, ":", access.line))
       .add("access", access.kind)
-      .add("operand", access.memory);
-  row.add("bytes", static_cast<std::int64_t>(access.bytes));
+      .add("operand", total ? Value() : Value(std::string(access.memory)));
+  row.add("bytes", total ? Value() : Value(static_cast<std::int64_t>(access.bytes)));
   row.add("requests", static_cast<std::int64_t>(access.requests));
   row.add("sectors_a_request", Value(sectors, 1)).add("ideal", Value(ideal, 1));
-  row.add("moved_bytes", static_cast<std::int64_t>(32 * access.sectors));
+  row.add("half_lines_a_request", loads ? Value(ratio(access.half_lines, access.requests), 1) : Value());
+  row.add("moved_bytes", kSectorBytes * static_cast<std::int64_t>(access.sectors));
   row.add("compulsory_bytes", static_cast<std::int64_t>(access.unique_bytes));
-  return row.add("verdict", verdict(sectors, ideal));
+  row.add("half_line_bytes",
+          loads ? Value(kHalfLineBytes * static_cast<std::int64_t>(access.unique_half_lines)) : Value());
+  return row.add("verdict", verdict(access));
 }
 
 void collect(void* rows, const quernHostAccess* access) {
@@ -136,6 +149,7 @@ std::vector<Row> access_rows(Runtime& runtime, const Subject& subject, const std
   driver.check(driver.host().LogAccesses(0), Stage::tool, "quernHostLogAccesses");
   std::vector<Row> rows;
   driver.check(driver.host().VisitAccesses(collect, &rows), Stage::tool, "quernHostVisitAccesses");
+  driver.check(driver.host().VisitAccessTotals(collect, &rows), Stage::tool, "quernHostVisitAccessTotals");
   return rows;
 }
 

@@ -35,8 +35,9 @@ int blocks_that_fit(const Resources& resources, const Block& block, const Device
 // ---- Coalescing
 
 // A row for each access site: its line in the template, the operand, bytes per thread, requests by warps, sectors per
-// request and the minimum, bytes moved and the minimum. Found by running the kernel on the host driver, as a device of
-// `model`. Extents that are open are chosen, which is noted on stderr. Throws Error.
+// request and the minimum, half-lines per request of loads, bytes moved, the minimum, and the bytes of the half-lines
+// that loads touched. Then a row for all loads, all stores and all atomics. Found by running the kernel on the host
+// driver, as a device of `model`. Extents that are open are chosen, which is noted on stderr. Throws Error.
 std::vector<Row> access_rows(Runtime& runtime, const Subject& subject, const std::string& config,
                              const DeviceModel& model);
 

@@ -31,6 +31,10 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
   expect 0 '| disk ' prewarm gather width=9 --arch host --cache-dir "$work/imported"
   expect 0 '"arch":"host_80"' prewarm gather width=8 --arch host_80 --json
   expect 0 '|               8.0 |   8.0 |' inspect pointwise rows=64 width=256 --accesses
+  expect 0 '2.0 times the half-lines needed' inspect gather rows=65536 count=1024 width=8 dtype=f32 --accesses
+  expect 0 '| total  ' inspect pointwise rows=64 width=256 --accesses
+  expect 0 '"compulsory_bytes":8192,"half_line_bytes":8192' inspect gather rows=65536 count=128 width=16 dtype=f32 --accesses --json
+  expect 0 '"site":"total","access":"store","operand":null,"bytes":null' inspect gather rows=64 count=64 width=256 --accesses --json
   expect 0 '"operand":"out"' inspect gather rows=64 count=64 width=256 --accesses --json
   expect 2 'accesses' inspect gather width=256 --accesses --ptx
   expect 5 'sees' run gather width=8 --device host:7

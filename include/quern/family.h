@@ -297,7 +297,8 @@ struct Family {
   // The plain reference: reads and writes host memory through the arguments' pointers.
   void (*reference)(const void* problem, const void* args);
   Tolerance (*tolerance)(const void* problem, int operand);
-  // The fewest bytes that must move.
+  // The fewest bytes that must move. Reads at random places move whole half-lines of 64 bytes on sm_90, those that
+  // several reads share once.
   std::int64_t (*bytes)(const void* problem);
   // Generates an input's data if random numbers of its type are not suitable; returns false if they are. `entry`: index
   // in a list, else 0. All operands of a problem have seeds with the same quotient seed / kSeedsOfProblem, so that what

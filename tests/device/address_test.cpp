@@ -82,5 +82,12 @@ TEST_F(Addresses, OfIndexSortMayBeOffOneByOne) {
   }
 }
 
+TEST_F(Addresses, OfHashTableMayBeOffOneByOne) {
+  for (const char* dtype : {"i32", "i64"}) {
+    for (const char* fields : {"", "op=find capacity=1024"})
+      expect_each(cat("hash_table count=500 dtype=", dtype, " ", fields));
+  }
+}
+
 }  // namespace
 }  // namespace quern::test

@@ -126,6 +126,26 @@ class Sorts(Case):
             self.same(order, np.argsort(key, kind="stable").astype(np.int32))
             self.same(ordered, np.sort(key).astype(np.int32))
 
+    def test_hash_table(self):
+        for dtype in (np.int32, np.int64):
+            keys = np.random.default_rng(6).integers(-90, 90, 150).astype(dtype)
+            table = quern.hash_table(keys)
+            self.assertEqual((table.shape, table.dtype), ((512, 2), np.int64))
+            self.assertEqual(sorted(table[table[:, 1] >= 0][:, 0]), sorted(set(keys.tolist())))
+            wanted = np.arange(-100, 100).astype(dtype)
+            first = [(keys == key).argmax() for key in wanted]  # 0 where there is none
+            self.same(quern.hash_table(wanted, table, op="find"), np.array(first))
+            self.same(quern.hash_table(wanted.astype(np.int64), table, op="find"), np.array(first))
+
+    def test_hash_table_of_a_capacity(self):
+        keys = np.array([3, -1, 3], np.int64)
+        table = quern.hash_table(keys, capacity=64)
+        self.assertEqual(table.shape, (64, 2))
+        given = np.zeros((64, 2), np.int64)
+        quern.hash_table(keys, out=given)
+        self.same(given, table)
+        self.same(quern.hash_table(np.array([-1, 4, 3]), table, op="find"), np.array([1, 0, 0]))
+
     def test_chunk_sort(self):
         x, sizes, order = numbers(7, 4), np.array([2, 0, 3, 1], np.int32), np.array([3, 0, 2, 1], np.int32)
         pieces = np.split(np.arange(7), np.cumsum(sizes))

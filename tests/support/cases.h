@@ -42,6 +42,7 @@ std::vector<Case> moe_permute_cases();
 std::vector<Case> moe_unpermute_cases();
 std::vector<Case> chunk_sort_cases();
 std::vector<Case> index_sort_cases();
+std::vector<Case> hash_table_cases();
 std::vector<Case> concat_cases();
 std::vector<Case> rope_cases();
 std::vector<Case> embedding_cases();

@@ -16,6 +16,7 @@ std::vector<Case> huge_cases() {
           {"scatter op=add rows=184320 count=180000 width=14336 scale=f16 pass=backward"},
           {"scatter op=add rows=184320 count=180000 width=14335 scale=f32 scale_of=rows pass=backward", 1},
           {"index_sort rows=2147483647 count=536870981 index=i32"},  // more than 2^31 words of workspace
+          {"hash_table count=1000000 capacity=2147483648 dtype=i32"},
           {"rope batch=8 seq=33056 heads=64 kv_heads=8 head_dim=128"},
           {"rope batch=8 seq=33056 heads=64 kv_heads=8 head_dim=127 rotary_dim=126 style=interleaved layout=bhsd", 1},
           {"concat rows=262144 widths=8192,13,4096"},

@@ -40,6 +40,8 @@ def _cases():
         ("chunk_sort", [rand(10, 6, grad=True), sizes, order], {}),
         ("chunk_sort", [rand(10, 6, grad=True), sizes, order, rand(10, grad=True)], {}),
         ("index_sort", [index], dict(rows=10)),
+        ("hash_table", [index], {}),
+        ("hash_table", [index, _ops.hash_table(index)], dict(op="find")),
         ("row_pad", [rand(10, 6, grad=True), ints([4, 10])], dict(align=4)),
         ("multi_row_pad", [[rand(3, 4, grad=True), rand(5, 8, grad=True)]], dict(align=4)),
         ("scatter", [rand(3, 6, grad=True), ints([4, 1, 2], torch.int64)], dict(op="add", scale=rand(6, grad=True), rows=10)),

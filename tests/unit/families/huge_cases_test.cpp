@@ -38,7 +38,7 @@ TEST(HugeCases, AreOfEachFamilyWhoseRowsMove) {
   for (const test::Case& c : test::huge_cases()) families.insert(c.problem.substr(0, c.problem.find(' ')));
   for (const char* family :
        {"gather", "scatter", "concat", "row_pad", "multi_row_pad", "moe_map", "moe_permute", "moe_unpermute",
-        "chunk_sort", "index_sort", "rope", "pointwise", "glu", "mxfp8", "mxfp8_dequantize"})
+        "chunk_sort", "index_sort", "hash_table", "rope", "pointwise", "glu", "mxfp8", "mxfp8_dequantize"})
     EXPECT_EQ(families.count(family), 1U) << family;
 }
 

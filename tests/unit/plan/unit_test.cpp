@@ -43,10 +43,18 @@ TEST(SpecHeader, IsANamespaceOfConstants) {
             "}  // namespace quern::spec\n");
 }
 
-TEST(Unit, HoldsTheSpecAndEachIncludedHeaderOnce) {
+std::vector<std::pair<const Family*, const Step*>> builtin_steps() {
+  std::vector<std::pair<const Family*, const Step*>> all;
   for (const Family* family : builtin_families()) {
-    const Unit unit = make_unit(*family, family->steps[0], small_spec(), {90, "a"});
-    EXPECT_EQ(unit.main.name, family->sources[0].path);
+    for (const Step& step : family->steps) all.emplace_back(family, &step);
+  }
+  return all;
+}
+
+TEST(Unit, HoldsTheSpecAndEachIncludedHeaderOnce) {
+  for (const auto& [family, step] : builtin_steps()) {
+    const Unit unit = make_unit(*family, *step, small_spec(), {90, "a"});
+    EXPECT_EQ(unit.main.name, step->source);
     EXPECT_EQ(unit.headers.front().name, "spec.cuh");
     EXPECT_EQ(unit.headers.front().text, spec_header(small_spec()));
     std::set<std::string> names;
@@ -161,8 +169,10 @@ TEST(Unit, AsTextIsTheSpecThenTheTemplate) {
 
 TEST(KernelName, IsTheFamilysWithAPrefix) {
   EXPECT_EQ(kernel_name(Gather::family(), Gather::family().steps[0]), "quern_gather");
-  for (const Family* family : builtin_families())
-    EXPECT_TRUE(has(family->sources[0].text, kernel_name(*family, family->steps[0]) + "(")) << family->name;
+  for (const auto& [family, step] : builtin_steps()) {
+    const Unit unit = make_unit(*family, *step, small_spec(), {90, "a"});
+    EXPECT_TRUE(has(unit.main.text, kernel_name(*family, *step) + "(")) << family->name << " " << step->name;
+  }
 }
 
 class ImageKey : public ::testing::Test {

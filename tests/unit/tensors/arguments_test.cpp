@@ -32,6 +32,7 @@ std::vector<Case> all_cases() {
   add(moe_unpermute_cases());
   add(chunk_sort_cases());
   add(index_sort_cases());
+  add(hash_table_cases());
   add(concat_cases());
   add(embedding_cases());
   add(rope_cases());

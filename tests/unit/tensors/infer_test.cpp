@@ -148,6 +148,19 @@ TEST(Infer, NumbersThatATensorHasComeBeforeThoseOfASum) {
   EXPECT_EQ(infer(runtime.parse(settings), given, tensors.named).get("topk"), "3");
 }
 
+// Found in a test of the Python package: a search of 200 keys took 512 slots for the least capacity, which it does not
+// have, and left the capacity as it was.
+TEST(Infer, TheCapacityOfATableIsItsRows) {
+  const Runtime runtime;
+  for (const char* count : {"3", "200", "512"}) {
+    const AnyProblem closed = runtime.parse(cat("hash_table op=find capacity=512 count=", count));
+    NamedTensors tensors(closed);
+    std::vector<std::string> given;
+    const std::string settings = settings_of(closed, &given);
+    EXPECT_EQ(infer(runtime.parse(settings), given, tensors.named).get("capacity"), "512") << count;
+  }
+}
+
 // Each case from all its tensors and its choices: they then fit, whatever numbers were found.
 TEST(Infer, TensorsFitTheProblemThatIsFound) {
   const Runtime runtime;
@@ -156,7 +169,7 @@ TEST(Infer, TensorsFitTheProblemThatIsFound) {
   for (const auto& table :
        {gather_cases(), scatter_cases(), pointwise_cases(), glu_cases(), mxfp8_cases(), mxfp8_dequantize_cases(),
         mx_scales_cases(), row_pad_cases(), moe_map_cases(), moe_permute_cases(), moe_unpermute_cases(),
-        chunk_sort_cases(), index_sort_cases(), concat_cases(), rope_cases(), embedding_cases()}) {
+        chunk_sort_cases(), index_sort_cases(), hash_table_cases(), concat_cases(), rope_cases(), embedding_cases()}) {
     for (std::size_t c = 0; c < table.size(); c += 1 + table.size() / 12) {
       const AnyProblem closed = runtime.parse(table[c].problem);
       NamedTensors tensors(closed);

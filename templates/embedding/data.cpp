@@ -8,6 +8,7 @@
 #include "common/host_types.h"
 #include "embedding/problem.h"
 #include "embedding/shape.h"
+#include "hash/reference.h"
 
 namespace quern::embedding {
 namespace {
@@ -49,10 +50,22 @@ std::int64_t hashed_id(const Embedding& p, std::int64_t rows, std::uint64_t rand
   return random / 8 % 8 == 0 ? -any : any & 0xffffffff;
 }
 
+// Key i of a vocabulary: one in four is an earlier one.
+std::int64_t key_at(const Embedding& p, int table, std::uint64_t seed, std::int64_t i) {
+  const std::uint64_t random = random_at(seed + 5 + static_cast<std::uint64_t>(table), static_cast<std::uint64_t>(i));
+  if (i > 0 && random % 4 == 0) return key_at(p, table, seed, static_cast<std::int64_t>(random / 4) % i);
+  return p.index == i32 ? static_cast<std::int32_t>(random >> 32) : static_cast<std::int64_t>(random >> 1);
+}
+
 std::int64_t id_of(const Embedding& p, int table, std::uint64_t seed, std::int64_t position) {
   const std::uint64_t random = random_at(seed + 1, static_cast<std::uint64_t>(position)), kind = random % 8;
   const std::int64_t rows = rows_of(p, table);
   if (kind == 1 && has_padding(p)) return padding_of(p, table);
+  if (has_vocabulary(p)) {
+    const std::uint64_t other = random_at(seed + 3, random);
+    return kind == 0 ? hashed_id(p, rows, other)
+                     : key_at(p, table, seed, static_cast<std::int64_t>(other % static_cast<std::uint64_t>(rows)));
+  }
   if (p.hash == EmbeddingHash::modulus) return hashed_id(p, rows, random_at(seed + 2, random));
   const bool some_bad = p.mode != EmbeddingMode::assume_valid && p.mode != EmbeddingMode::trap;
   if (kind == 0 && some_bad) return bad_id(p, rows, random_at(seed + 2, random));
@@ -65,6 +78,13 @@ std::int64_t id_of(const Embedding& p, int table, std::uint64_t seed, std::int64
 void generate_offsets(const Embedding& p, std::uint64_t seed, void* data) {
   for (std::int64_t bag = 0; bag < bags_of(p); ++bag)
     common::write_integer(p.offsets, data, bag, offset_at(p, seed, bag));
+}
+
+void generate_vocabulary(const Embedding& p, int table, std::uint64_t seed, void* data) {
+  const std::int64_t keys = std::min(rows_of(p, table), capacity_of(p, table));
+  hash::build_reference(
+      keys, [&](std::int64_t i) { return key_at(p, table, seed, i); }, capacity_of(p, table),
+      static_cast<hash::Entry*>(data));
 }
 
 void generate_index(const Embedding& p, std::uint64_t seed, void* data) {

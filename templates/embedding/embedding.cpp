@@ -25,6 +25,7 @@ Layout index_layout(const Embedding& p) {
   return Layout::matrix(p.index, p.batch, p.tables, index_stride(p));
 }
 Layout offsets_layout(const Embedding& p) { return Layout::list(is_pooled(p) ? p.offsets : DType::none, bags_of(p)); }
+Layout vocabularies_layout(const Embedding& p, int t) { return Layout::matrix(i64, capacity_of(p, t), 2, 2); }
 Layout sample_weights_layout(const Embedding& p) { return Layout::list(p.sample_weights, p.count); }
 Layout scales_layout(const Embedding& p, int t) {
   Layout layout = Layout::list(has_scale(p, t) ? p.scale : DType::none, rows_of(p, t));
@@ -38,6 +39,10 @@ Layout out_layout(const Embedding& p) { return Layout::matrix(p.dtype, p.batch, 
 Layout report_layout(const Embedding& p) { return Layout::list(reports(p) ? i64 : DType::none, 1); }
 
 int weights_count(const void* p) { return tables(*static_cast<const Embedding*>(p)); }
+int vocabularies_count(const void* p) {
+  const auto& embedding = *static_cast<const Embedding*>(p);
+  return has_vocabulary(embedding) ? tables(embedding) : 0;
+}
 int scales_count(const void* p) {
   const auto& embedding = *static_cast<const Embedding*>(p);
   return embedding.scale == DType::none ? 0 : tables(embedding);
@@ -71,6 +76,8 @@ struct EmbeddingFamily {
                   "pooling=sum: type of the factors of ids' rows"),
       dtype_field("scale", offsetof(Embedding, scale), only(DType::none) | kFloats,
                   "type of the scales of rows of 8-bit tables"),
+      list_field("capacity", offsetof(Embedding, capacity), Embedding{}.capacity, 1, std::int64_t{1} << 32,
+                 "hash=index: slots of each vocabulary's table, powers of two"),
       list_field("padding", offsetof(Embedding, padding), Embedding{}.padding, -1, kMaxExtent,
                  "pooled: the row, or -1, that bags of each table pass over"),
       list_field("strides", offsetof(Embedding, strides), Embedding{}.strides, 0, kMaxExtent,
@@ -95,6 +102,9 @@ struct EmbeddingFamily {
        &layout_of<Embedding, sample_weights_layout>, "[count]", "factors of the ids' rows"},
       {"scales", Role::input, offsetof(EmbeddingArgs, scales), false, &layout_of<Embedding, scales_layout>, "[rows[t]]",
        "scales of the rows of 8-bit tables", &scales_count},
+      {"vocabularies", Role::input, offsetof(EmbeddingArgs, vocabularies), false,
+       &layout_of<Embedding, vocabularies_layout>, "[capacity[t], 2]",
+       "hash=index: hash_table's table of each vocabulary", &vocabularies_count},
       {"dense", Role::input, offsetof(EmbeddingArgs, dense), true, &layout_of<Embedding, dense_layout>,
        "[batch, dense]", "what rows of out begin with"},
       {"out", Role::output, offsetof(EmbeddingArgs, out), true, &layout_of<Embedding, out_layout>,
@@ -118,6 +128,7 @@ struct EmbeddingFamily {
       "embedding batch=65536 dense=16 mode=zero",
       "embedding batch=65536 hash=modulus dense=16" QUERN_CRITEO_ROWS,
       "embedding batch=65536 dim=128 dtype=bf16 hash=modulus dense=128",
+      "embedding batch=65536 rows=100000 dense=16 hash=index capacity=262144",
       "embedding batch=65536 dim=64 dtype=bf16 table_dtype=i8 scale=f32",
       "embedding batch=65536 tables=4 dim=64,16,33,8 dtype=bf16 table_dtype=bf16,f32,bf16,e4m3",
       "embedding batch=4096 pooling=sum count=2183168",
@@ -150,8 +161,9 @@ struct EmbeddingFamily {
     return {0, 0, operand != kOut || (!is_pooled(p) && p.table_dtype.count == 0)};
   }
   static std::int64_t bytes(const Embedding& p) { return embedding::bytes_that_move(p); }
-  static bool generate(const Embedding& p, int operand, int, std::uint64_t seed, void* data) {
+  static bool generate(const Embedding& p, int operand, int entry, std::uint64_t seed, void* data) {
     if (operand == kIndex) return generate_index(p, seed / kSeedsOfProblem, data), true;
+    if (operand == kVocabularies) return generate_vocabulary(p, entry, seed / kSeedsOfProblem, data), true;
     if (operand == kOffsets) return generate_offsets(p, seed / kSeedsOfProblem, data), true;
     return false;
   }

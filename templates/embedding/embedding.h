@@ -13,15 +13,16 @@ namespace quern {
 
 // Pointers to device memory; see Operand in family.h for ownership. out must not overlap an input.
 struct EmbeddingArgs {
-  InList weights = {};     // the tables: [rows[t], dim[t]] of table_dtype[t], rows strides[t] elements apart
-  In index = {};           // ids: [batch, tables], rows index_stride elements apart; pooled: [count], bag after bag
-  In offsets = {};         // pooled: [tables * batch]: bag t * batch + b has the ids from offsets[bag] to below
-                           // offsets[bag + 1], the last bag to below count. They rise, from 0 or more to count or less
-  In sample_weights = {};  // where the problem has them: [count], a factor for each id's row
-  InList scales = {};      // where the problem has scale: [rows[t]] for each table of an 8-bit type, scale_strides[t]
-                           // elements apart; its other entries are null
-  In dense = {};           // [batch, dense] of dtype, rows dense_stride elements apart
-  Out out = {};            // [batch, dense + all dims] of dtype, rows out_stride elements apart
+  InList weights = {};  // the tables: [rows[t], dim[t]] of table_dtype[t], rows strides[t] elements apart
+  In index = {};        // ids: [batch, tables], rows index_stride elements apart; pooled: [count], bag after bag
+  In offsets = {};      // pooled: [tables * batch]: bag t * batch + b has the ids from offsets[bag] to below
+                        // offsets[bag + 1], the last bag to below count. They rise, from 0 or more to count or less
+  InList vocabularies = {};  // hash=index: [capacity[t], 2] of i64, which hash_table made of at most rows[t] keys
+  In sample_weights = {};    // where the problem has them: [count], a factor for each id's row
+  InList scales = {};        // where the problem has scale: [rows[t]] for each table of an 8-bit type, scale_strides[t]
+                             // elements apart; its other entries are null
+  In dense = {};             // [batch, dense] of dtype, rows dense_stride elements apart
+  Out out = {};              // [batch, dense + all dims] of dtype, rows out_stride elements apart
   Out report = {};  // one i64 for modes report and report_first; the caller sets it to -1, and it stays -1 if every
                     // id was good. Of bad offsets it is `count` plus the bag's number
   std::int64_t batch = kOpen;
@@ -52,9 +53,10 @@ struct Embedding {
   DType offsets = i64;                 // pooled: type of the offsets: i64, i32
   DType sample_weights = DType::none;  // pooling=sum: f32, f16 or bf16: multiply each id's row by its weight
   DType scale = DType::none;           // f32, f16 or bf16: multiply row r of an 8-bit table by its scale r
-  List<64> padding = {};  // pooled: a bag passes over ids of this row, or of -1, as if they were not there; one entry:
-                          // of every table
-  List<64> strides = {};  // elements between rows of each table; none, or 0: its dim
+  List<64> capacity = {};  // hash=index: slots of each vocabulary's table, powers of two; one entry: of every table
+  List<64> padding = {};   // pooled: a bag passes over ids of this row, or of -1, as if they were not there; one entry:
+                           // of every table
+  List<64> strides = {};   // elements between rows of each table; none, or 0: its dim
   List<64> scale_strides = {};    // elements between the scales of each table; none, or 0: 1
   std::int64_t index_stride = 0;  // without pooling: elements between rows of index; 0: tables
   std::int64_t dense_stride = 0;  // elements between rows of dense; 0: dense

@@ -7,8 +7,9 @@ namespace quern {
 #define QUERN_VALUE(name) name,
 
 // How an id becomes the number of a row.
-#define QUERN_EMBEDDING_HASHES(VALUE)    \
-  VALUE(none)    /* it is that number */ \
+#define QUERN_EMBEDDING_HASHES(VALUE)                                                                              \
+  VALUE(none)    /* it is that number */                                                                           \
+  VALUE(index)   /* its position in the table's vocabulary, of equal ones the first; 0 where it is not in there */ \
   VALUE(modulus) /* (id + 1) modulo the table's rows, never negative; the sum wraps around in the ids' type */
 enum class EmbeddingHash : unsigned char { QUERN_EMBEDDING_HASHES(QUERN_VALUE) };
 

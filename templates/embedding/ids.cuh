@@ -4,6 +4,7 @@
 
 #include "common/divide.cuh"
 #include "embedding/tile.cuh"
+#include "hash/table.cuh"
 
 namespace quern::embedding {
 
@@ -42,7 +43,7 @@ QUERN_DEVICE spec::Index load_id(const void* index, i64 position, bool inside) {
 QUERN_DEVICE i64 modulus(spec::Index id, const Source& source) {
   const i64 n = static_cast<spec::Index>(static_cast<u64>(id) + 1);
   const u64 m = static_cast<u64>(n < 0 ? ~n : n), rows = static_cast<u64>(source.limits.rows);
-  const u64 rest = m - divide(m, Divisor{source.table.magic, 0, source.table.shift}) * rows;
+  const u64 rest = m - divide(m, Divisor{source.table.hash, 0, source.table.shift}) * rows;
   return static_cast<i64>(n < 0 ? rows - 1 - rest : rest);
 }
 
@@ -61,6 +62,14 @@ struct Report {
   }
 };
 
+// The position of the first key that is equal, 0 where there is none.
+QUERN_DEVICE i64 index_in(const TableParams& table, i64 id, bool inside) {
+  if (!inside) return 0;
+  const auto mask = static_cast<u32>((u64{1} << table.shift) - 1);
+  const i64 position = hash::find<8>(reinterpret_cast<const void*>(table.hash), mask, id);
+  return position < 0 ? 0 : position;
+}
+
 QUERN_DEVICE i64 in_mode(const Source& source, i64 row, bool inside, bool& zero) {
   const i64 rows = source.limits.rows;
   if constexpr (spec::mode == Mode::assume_valid) return row;
@@ -78,6 +87,7 @@ QUERN_DEVICE i64 in_mode(const Source& source, i64 row, bool inside, bool& zero)
 QUERN_DEVICE Row row_of(const Source& source, spec::Index id, u64 position, bool inside, Report& report) {
   i64 row = id;
   if constexpr (spec::hash == Hash::modulus) row = modulus(id, source);
+  if constexpr (spec::hash == Hash::index) row = index_in(source.table, id, inside);
   const bool counted = inside && !(spec::padded && row == source.limits.padding);
   bool zero = false;
   row = in_mode(source, row, counted, zero);

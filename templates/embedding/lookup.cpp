@@ -21,7 +21,7 @@ Cut cut_of(const Embedding& p, const Config& c) { return {c[kElements], is_poole
 
 unsigned long long address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
-bool needs_limits(const Embedding& p) { return p.hash != EmbeddingHash::none || checks(p) || has_padding(p); }
+bool needs_limits(const Embedding& p) { return p.hash == EmbeddingHash::modulus || checks(p) || has_padding(p); }
 
 TableParams params_of(const Embedding& p, const EmbeddingArgs& a, int t, std::int64_t first, const Cut& cut) {
   const std::int64_t size = bytes(type_of(p, t));
@@ -31,8 +31,12 @@ TableParams params_of(const Embedding& p, const EmbeddingArgs& a, int t, std::in
   table.type = row_type(type_of(p, t)) & 0xffU;
   if (p.hash == EmbeddingHash::modulus) {
     const common::Divisor by_rows = common::make_divisor(static_cast<common::u64>(rows_of(p, t)));
-    table.magic = by_rows.magic;
+    table.hash = by_rows.magic;
     table.shift = by_rows.shift & 0xffU;
+  }
+  if (has_vocabulary(p)) {
+    table.hash = address(a.vocabularies.entries[t].data);
+    table.shift = static_cast<unsigned>(__builtin_ctzll(static_cast<unsigned long long>(capacity_of(p, t)))) & 0xffU;
   }
   return table;
 }

@@ -12,7 +12,7 @@ inline constexpr const char* kModes[] = {QUERN_EMBEDDING_MODES(QUERN_CHOICE_NAME
 inline constexpr const char* kPoolings[] = {QUERN_EMBEDDING_POOLINGS(QUERN_CHOICE_NAME) nullptr};
 
 // In the order of kOperands of the family.
-enum OperandNumber { kWeights, kIndex, kOffsets, kSampleWeights, kScales, kDense, kOut, kReport };
+enum OperandNumber { kWeights, kIndex, kOffsets, kSampleWeights, kScales, kVocabularies, kDense, kOut, kReport };
 // In the order of Lookup::kParameters.
 enum Parameters { kElements, kUnroll, kThreads, kLoadOnce, kStoreStream };
 inline constexpr std::int32_t kElementCounts[] = {1, 2, 4, 8, 16, kNoMore};

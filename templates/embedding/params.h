@@ -17,11 +17,12 @@ enum RowType : unsigned { kF32, kF16, kBf16, kE4m3, kE5m2, kInt8, kRowTypes };
 // A slot is as many elements of out as a thread has at once. Columns are counted in slots.
 
 struct TableParams {
-  unsigned long long at;     // the address of column 0 of row 0, if the table had the columns before its first one
-  unsigned long long magic;  // hash=modulus: of the division by its rows, see common::Divisor
-  unsigned stride;           // bytes
-  unsigned shift : 8;
-  unsigned type : 8;  // RowType
+  unsigned long long at;    // the address of column 0 of row 0, if the table had the columns before its first one
+  unsigned long long hash;  // modulus: the magic of the division by its rows, see common::Divisor; index: the address
+                            // of the vocabulary's table
+  unsigned stride;          // bytes
+  unsigned shift : 8;       // modulus: of the division; index: log2 of the vocabulary's slots
+  unsigned type : 8;        // RowType
 };
 
 struct Limits {

@@ -24,6 +24,7 @@ std::string check_lists(const Embedding& p) {
   const NamedList lists[] = {{"dim", p.dim.count, true},
                              {"rows", p.rows.count, true},
                              {"table_dtype", p.table_dtype.count, false},
+                             {"capacity", p.capacity.count, has_vocabulary(p)},
                              {"padding", p.padding.count, false},
                              {"strides", p.strides.count, false},
                              {"scale_strides", p.scale_strides.count, false}};
@@ -72,6 +73,19 @@ std::string check_pooling(const Embedding& p) {
   return {};
 }
 
+std::string check_vocabularies(const Embedding& p) {
+  if (!has_vocabulary(p)) {
+    return p.capacity.count == 0 ? "" : "capacity is of vocabularies: set hash=index";
+  }
+  for (int t = 0; t < tables(p); ++t) {
+    const std::int64_t capacity = capacity_of(p, t);
+    if ((capacity & (capacity - 1)) != 0)
+      return cat(of_table("capacity", p.capacity, t), "=", capacity,
+                 " is no power of two: it is the number of slots of hash_table's table");
+  }
+  return {};
+}
+
 std::string check_modes(const Embedding& p) {
   if (p.hash != EmbeddingHash::none && p.mode != EmbeddingMode::assume_valid)
     return "mode says what an id outside of its table gives: with a hash every id names a row, so leave mode out";
@@ -86,7 +100,7 @@ std::string check_modes(const Embedding& p) {
 }  // namespace
 
 std::string check(const Embedding& p) {
-  for (const auto rule : {check_lists, check_sizes, check_pooling, check_modes}) {
+  for (const auto rule : {check_lists, check_sizes, check_pooling, check_vocabularies, check_modes}) {
     if (std::string refusal = rule(p); !refusal.empty()) return refusal;
   }
   return {};

@@ -15,6 +15,8 @@ void reference(const Embedding& p, const EmbeddingArgs& a);
 
 // `seed`: the problem's. Bags of 0 to twice the average.
 void generate_offsets(const Embedding& p, std::uint64_t seed, void* data);
+// Of a vocabulary of rows[t] keys, some of them twice. An eighth of the ids is not among them.
+void generate_vocabulary(const Embedding& p, int table, std::uint64_t seed, void* data);
 // Uniform over the rows of a table; where seed % 4 is 2, by a power law with the exponent 1.05. Where the mode gives it
 // a meaning, every eighth names no row, and with padding every eighth is one that a bag passes over. With hash=modulus
 // any numbers, the limits of the type among them.

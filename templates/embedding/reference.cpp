@@ -9,6 +9,7 @@
 #include "common/host_types.h"
 #include "embedding/problem.h"
 #include "embedding/shape.h"
+#include "hash/table.cuh"
 
 namespace quern::embedding {
 namespace {
@@ -91,7 +92,13 @@ class Rows {
   }
 
   std::int64_t row_at(int t, std::int64_t at) const {
-    return hashed(p_, common::read_integer(p_.index, a_.index.data, at), rows_of(p_, t));
+    const std::int64_t id = common::read_integer(p_.index, a_.index.data, at);
+    return has_vocabulary(p_) ? position_of(t, id) : hashed(p_, id, rows_of(p_, t));
+  }
+
+  std::int64_t position_of(int t, std::int64_t id) const {
+    const auto mask = static_cast<common::u32>(capacity_of(p_, t) - 1);
+    return std::max<std::int64_t>(hash::find<8>(a_.vocabularies.entries[t].data, mask, id), 0);
   }
 
   // Element c of a row, with its scale, in fp32.

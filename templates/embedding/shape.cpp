@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/geometry.h"
+#include "common/scattered.h"
 
 namespace quern::embedding {
 
@@ -50,20 +51,24 @@ std::int64_t natural_elements(const Embedding& p, std::int64_t limit) {
 
 namespace {
 
-constexpr std::int64_t kHalfLine = 64;
-
 // Bytes of the half-lines that a row touches, on average over the places that multiples of its stride have in them.
 std::int64_t half_lines(std::int64_t row_bytes, std::int64_t stride_bytes) {
-  const std::int64_t step = common::common_alignment({stride_bytes}, kHalfLine);
+  const std::int64_t step = common::common_alignment({stride_bytes}, common::kHalfLineBytes);
   std::int64_t lines = 0;
-  for (std::int64_t at = 0; at < kHalfLine; at += step) lines += common::divide_up(at + row_bytes, kHalfLine);
+  for (std::int64_t at = 0; at < common::kHalfLineBytes; at += step)
+    lines += common::divide_up(at + row_bytes, common::kHalfLineBytes);
   return lines * step;
 }
 
 std::int64_t bytes_of_table(const Embedding& p, int t, std::int64_t ids) {
-  const std::int64_t size = bytes(type_of(p, t)), rows = std::min(ids, rows_of(p, t));
-  const std::int64_t scale = has_scale(p, t) ? kHalfLine : 0;
-  return rows * (half_lines(dim_of(p, t) * size, stride_of(p, t) * size) + scale);
+  const std::int64_t size = bytes(type_of(p, t)), stride = stride_of(p, t) * size, rows = rows_of(p, t);
+  std::int64_t all = common::scattered_bytes(ids, half_lines(dim_of(p, t) * size, stride), rows * stride);
+  if (has_scale(p, t)) {
+    const std::int64_t scales = scale_stride_of(p, t) * bytes(p.scale);
+    all += common::scattered_bytes(ids, bytes(p.scale), rows * scales);
+  }
+  if (has_vocabulary(p)) all += common::scattered_bytes(ids, kEntryBytes, capacity_of(p, t) * kEntryBytes);
+  return all;
 }
 
 }  // namespace

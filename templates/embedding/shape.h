@@ -18,12 +18,16 @@ inline bool checks(const Embedding& p) {
 inline bool reports(const Embedding& p) {
   return p.mode == EmbeddingMode::report || p.mode == EmbeddingMode::report_first;
 }
+inline bool has_vocabulary(const Embedding& p) { return p.hash == EmbeddingHash::index; }
 inline bool has_padding(const Embedding& p) { return is_pooled(p) && p.padding.count != 0; }
+
+inline constexpr std::int64_t kEntryBytes = 16;  // of a vocabulary's table
 
 // Of table t: an entry of its own, or that of all of them.
 inline std::int64_t entry(const List<64>& list, int t) { return list.count == 1 ? list[0] : list[t]; }
 inline std::int64_t dim_of(const Embedding& p, int t) { return entry(p.dim, t); }
 inline std::int64_t rows_of(const Embedding& p, int t) { return entry(p.rows, t); }
+inline std::int64_t capacity_of(const Embedding& p, int t) { return entry(p.capacity, t); }
 inline std::int64_t padding_of(const Embedding& p, int t) { return entry(p.padding, t); }
 inline std::int64_t stride_of(const Embedding& p, int t) {
   return entry(p.strides, t) == 0 ? dim_of(p, t) : entry(p.strides, t);
@@ -52,8 +56,7 @@ inline std::int64_t bags_of(const Embedding& p) { return p.batch == kOpen ? kOpe
 // The largest power of two that divides each place of a row, at most `limit`: the most elements of a slot.
 std::int64_t natural_elements(const Embedding& p, std::int64_t limit);
 
-// The fewest bytes that must move. A read that misses brings 64 bytes, so rows count as the half-lines that they touch,
-// each row once where ids are more than rows.
+// The fewest bytes that must move. A read that misses brings 64 bytes, so rows count as the half-lines that they touch.
 std::int64_t bytes_that_move(const Embedding& p);
 
 // How a launch cuts out: tiles of adjacent columns, in slots of so many elements, and of so many rows a thread.

@@ -9,9 +9,9 @@ using EmbeddingCompile = CompileTest;
 
 TEST_F(EmbeddingCompile, EachFormOnEveryArchitecture) {
   std::vector<Job> jobs;
-  for (const char* shape :
-       {"dense=16 hash=modulus", "dim=13 dtype=bf16 mode=report", "pooling=sum sample_weights=f16",
-        "pooling=max padding=0", "tables=6 dim=16 dtype=bf16 scale=f32 table_dtype=f32,f16,bf16,e4m3,e5m2,i8"}) {
+  for (const char* shape : {"dense=16 hash=modulus", "dim=13 dtype=bf16 mode=report", "pooling=sum sample_weights=f16",
+                            "pooling=max padding=0", "hash=index capacity=1024 dense=16",
+                            "tables=6 dim=16 dtype=bf16 scale=f32 table_dtype=f32,f16,bf16,e4m3,e5m2,i8"}) {
     for (const std::string& arch : kArchitectures) jobs.push_back({cat("embedding ", shape), arch});
   }
   expect_each_good(jobs);

@@ -16,7 +16,7 @@
 namespace quern::test {
 namespace {
 
-enum EmbeddingOperand { kWeights, kIndex, kOffsets, kSampleWeights, kScales, kDense, kOut, kReport };
+enum EmbeddingOperand { kWeights, kIndex, kOffsets, kSampleWeights, kScales, kVocabularies, kDense, kOut, kReport };
 
 template <class T>
 T* numbers_of(HostOperands& host, EmbeddingOperand operand) {

@@ -28,6 +28,16 @@ void published_lookups(std::vector<Case>& cases) {
   cases.push_back({lookup(65536, 26, "dense=16 hash=modulus rows=1000"), 0, false, Indices::generated, 0.5f, "", true});
 }
 
+void lookups_in_vocabularies(std::vector<Case>& cases) {
+  for (const char* index : {"i64", "i32"}) {
+    cases.push_back(
+        {lookup(200, 4, cat("hash=index rows=100,1,2,63 capacity=256,2,8,64 dim=8 dense=4 index=", index))});
+    cases.push_back({lookup(77, 2, cat("hash=index rows=50 capacity=128 dim=3 dtype=bf16 index=", index)), 1});
+    cases.push_back({pooled(40, 2, "mean", 700, cat("hash=index rows=30 capacity=64 dim=16 padding=0 index=", index))});
+  }
+  cases.push_back({lookup(33, 26, "hash=index rows=1000 capacity=2048 dense=16")});
+}
+
 void odd_lookups(std::vector<Case>& cases) {
   for (const std::string& mode : kEmbeddingModes) {
     for (const char* index : {"i64", "i32"}) {
@@ -94,6 +104,7 @@ void bags(std::vector<Case>& cases) {
 std::vector<Case> embedding_cases() {
   std::vector<Case> cases;
   published_lookups(cases);
+  lookups_in_vocabularies(cases);
   odd_lookups(cases);
   lookups_with_gaps(cases);
   bags(cases);

@@ -57,6 +57,9 @@ TEST(EmbeddingProblem, RefusesFieldsThatHaveNoMeaning) {
   EXPECT_TRUE(has(embedding_refusal("sample_weights=f32 pooling=mean"), "sample_weights are for pooling=sum"));
   EXPECT_TRUE(has(embedding_refusal("index_stride=30 pooling=sum"), "index_stride is for pooling=none"));
   EXPECT_TRUE(has(embedding_refusal("hash=modulus mode=zero"), "with a hash every id names a row"));
+  EXPECT_TRUE(has(embedding_refusal("capacity=8"), "set hash=index"));
+  EXPECT_TRUE(has(embedding_refusal("hash=index"), "capacity has 0 entries"));
+  EXPECT_TRUE(has(embedding_refusal("hash=index tables=2 capacity=8,12"), "capacity[1]=12 is no power of two"));
   EXPECT_TRUE(has(embedding_refusal("scale=f32"), "scale is of tables of an 8-bit type"));
   EXPECT_TRUE(has(embedding_refusal("scale_strides=4 table_dtype=i8"), "scale_strides is for scales"));
   EXPECT_EQ(embedding_refusal("pooling=sum padding=-1 count=5 sample_weights=bf16"), "");
@@ -81,6 +84,8 @@ TEST(EmbeddingOperands, FollowFromTheFields) {
   EXPECT_EQ(span("embedding " + plain, "dense"), 10 * 2 * 2);
   EXPECT_EQ(span("embedding " + plain + "index_stride=5 index=i32", "index"), (9 * 5 + 2) * 4);
   EXPECT_EQ(span("embedding " + plain, "offsets"), 0);
+  EXPECT_EQ(entry_span(plain, "vocabularies", 0), -1);
+  EXPECT_EQ(entry_span(plain + "hash=index capacity=8,16", "vocabularies", 1), 16 * 16);
   EXPECT_EQ(span("embedding " + plain, "report"), 0);
   EXPECT_EQ(span("embedding " + plain + "mode=report", "report"), 8);
   const std::string bags = plain + "pooling=sum count=33 offsets=i32 sample_weights=f16";
@@ -96,7 +101,7 @@ std::vector<float> looked_up(const std::string& fields, const std::vector<float>
                              const std::vector<float>& weights = {}) {
   const AnyProblem p = test::problem("embedding tables=1 " + fields);
   const In tables[] = {{table.data()}};
-  std::vector<float> out(static_cast<std::size_t>(p.family().operands[6].layout(p.data()).elements()), -77.0f);
+  std::vector<float> out(static_cast<std::size_t>(p.family().operands[7].layout(p.data()).elements()), -77.0f);
   EmbeddingArgs args;
   args.weights = {tables, 1};
   args.index = ids.data();

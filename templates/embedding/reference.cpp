@@ -9,7 +9,7 @@
 #include "common/host_types.h"
 #include "embedding/problem.h"
 #include "embedding/shape.h"
-#include "hash/table.cuh"
+#include "hash/reference.h"
 
 namespace quern::embedding {
 namespace {

@@ -33,7 +33,8 @@ std::vector<std::string> legal_values(const Field& field) {
     }
     values.emplace_back("none");
   } else {
-    values = {std::to_string(field.min), "12", std::to_string(field.max)};
+    values = {std::to_string(field.min), std::to_string(field.max)};
+    if (field.max > 12) values.insert(values.begin() + 1, "12");
     if (field.may_be_open) values.emplace_back("open");
     if (field.kind == FieldKind::list) values.emplace_back("none");
     if (field.kind == FieldKind::real) values.insert(values.end(), {"12.5", "1.0000000000000002"});

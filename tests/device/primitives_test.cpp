@@ -83,6 +83,33 @@ TEST_F(Primitives, VotesMatchesAndReductionsOfPartOfAWarp) {
   EXPECT_EQ(got[96 + 3], -19 + 12000);
 }
 
+// Each lane has its numbers where PTX says, in two warps that have other ones. All sums are exact.
+TEST_F(Primitives, TensorCoresMultiplySmallMatrices) {
+  for (const char* type : {"Bf16", "Fp16"}) {
+    const auto k = kernel(cat("using T = ", type, R"(;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const auto a_at = [&](int m, int k) { return float((m * 5 + k * 3 + m * k + warp) % 11 - 5) / 4; };
+    const auto b_at = [&](int k, int n) { return float((k * 7 + n * 2 + k * n + warp) % 13 - 6) / 2; };
+    const auto a_pair = [&](int m, int k) { return T::encode2(a_at(m, k), a_at(m, k + 1)); };
+    const auto b_pair = [&](int k, int n) { return T::encode2(b_at(k, n), b_at(k + 1, n)); };
+    const u32 a[4] = {a_pair(g, 2 * t), a_pair(g + 8, 2 * t), a_pair(g, 2 * t + 8), a_pair(g + 8, 2 * t + 8)};
+    const u32 b[2] = {b_pair(2 * t, g), b_pair(2 * t + 8, g)};
+    float c[4];
+    for (int i = 0; i < 4; ++i) c[i] = float((g + i / 2 * 8) * 8 + 2 * t + i % 2);
+    mma_16x8x16<T>(c, a, b);
+    mma_16x8x16<T>(c, a, b);
+    for (int i = 0; i < 4; ++i) out[warp * 128 + (g + i / 2 * 8) * 8 + 2 * t + i % 2] = int(c[i] * 8);)"));
+    const auto got = k.run({1, 64}, 256);
+    for (int i = 0; i < 256; ++i) {
+      const int warp = i / 128, m = i % 128 / 8, n = i % 8;
+      int sum = 0;
+      for (int k16 = 0; k16 < 16; ++k16)
+        sum += ((m * 5 + k16 * 3 + m * k16 + warp) % 11 - 5) * ((k16 * 7 + n * 2 + k16 * n + warp) % 13 - 6);
+      EXPECT_EQ(got[static_cast<std::size_t>(i)], i % 128 * 8 + 2 * sum) << type << " " << i;
+    }
+  }
+}
+
 TEST_F(Primitives, BarriersOrderSharedMemory) {
   const auto k = kernel(R"(const int t = threadIdx.x;
     buffer.set(t, t + n);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kHead = R"(#include "common/bulk.cuh"
 #include "common/copy_async.cuh"
+#include "common/mma.cuh"
 #include "common/numbers.cuh"
 #include "common/reduce.cuh"
 #include "common/shared.cuh"

@@ -50,6 +50,9 @@ constexpr int kMostSpillsOfGradientTiles = 32;  // of barriers, mostly
 constexpr int kMostSpillsOfGatedRows = 32;      // around the loops
 // Eight elements of three operands, one by one, and the derivative of the longest activation.
 constexpr int kMostRegistersOfGated = 80;
+// A warp of interaction has the sums of 32 vectors beside what it loads, in blocks of 128 threads.
+constexpr int kMostRegistersOfInteraction = 216;
+constexpr int kMostSpillsOfInteraction = 64;  // around the loops
 constexpr int kMostSpillsOfSegments = 256;    // around the code for long segments
 constexpr int kMostSpillsOfGivenScales = 16;  // the division of any number by another takes two registers more
 
@@ -87,7 +90,7 @@ namespace {
 struct Kind {
   int resident;  // blocks that the config asks for; 0: none
   bool tile, prologue, sums, long_blocks, given_scale, tail, fp32, sm_80, wide_slots, map, prob_gradient, segments,
-      gated, gradient_tile, gated_row, columns;
+      gated, gradient_tile, gated_row, columns, interaction;
 };
 
 Kind kind_of(const Compiled& compiled, std::size_t i) {
@@ -117,11 +120,13 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
           has("pass=backward") && !columns &&
               (has("bias_gradient=") || has("multiplier_gradient=") || (has("glu ") && has(" scale="))),
           has("glu ") && has("scaling=row"),
-          columns};
+          columns,
+          has("interaction ")};
 }
 
 int most_registers(const Kind& k) {
   if (k.map) return kMostRegistersOfMaps;
+  if (k.interaction) return kMostRegistersOfInteraction;
   if (k.prob_gradient) return kMostRegistersOfProbGradients;
   if (k.segments) return kMostRegistersOfSegments;
   if (k.gated) return k.gradient_tile ? kMostRegistersOfGradientTiles : kMostRegistersOfGated;
@@ -140,6 +145,7 @@ int most_spills(const Kind& k) {
   if (k.prologue) return kMostSpillsOfPrologues;
   if (k.sums) return kMostSpillsOfSums;
   if (k.segments) return kMostSpillsOfSegments;
+  if (k.interaction) return kMostSpillsOfInteraction;
   if (k.gradient_tile) return kMostSpillsOfGradientTiles;
   if (k.gated_row) return kMostSpillsOfGatedRows;
   return k.given_scale ? kMostSpillsOfGivenScales : 0;

@@ -76,6 +76,15 @@ TEST_F(Addresses, OfConcatMayBeOffOneByOne) {
   }
 }
 
+TEST_F(Addresses, OfInteractionMayBeOffOneByOne) {
+  for (const char* fields : {"dense=16", "pass=backward dense=16", "form=outer", "form=outer pass=backward"}) {
+    for (const char* type : {"bf16", "f32"}) {
+      for (const int elements : {1, 2, 4})
+        expect_each(cat("interaction batch=20 features=5 dim=16 dtype=", type, " ", fields), elements);
+    }
+  }
+}
+
 TEST_F(Addresses, OfIndexSortMayBeOffOneByOne) {
   for (const char* index : {"i32", "i64"}) {
     for (const char* rows : {"100", "1000000"}) expect_each(cat("index_sort rows=", rows, " count=5000 index=", index));

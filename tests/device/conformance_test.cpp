@@ -180,6 +180,7 @@ TEST_F(Conformance, IndexSort) { check_all(cases_here(index_sort_cases())); }
 TEST_F(Conformance, Embedding) { check_all(cases_here(embedding_cases())); }
 TEST_F(Conformance, HashTable) { check_all(cases_here(hash_table_cases())); }
 TEST_F(Conformance, Concat) { check_all(cases_here(concat_cases())); }
+TEST_F(Conformance, Interaction) { check_all(cases_here(interaction_cases())); }
 TEST_F(Conformance, Rope) { check_all(cases_here(rope_cases())); }
 TEST_F(Conformance, Mxfp8) { check_all(cases_here(mxfp8_cases())); }
 

@@ -44,6 +44,7 @@ std::vector<Case> chunk_sort_cases();
 std::vector<Case> index_sort_cases();
 std::vector<Case> hash_table_cases();
 std::vector<Case> concat_cases();
+std::vector<Case> interaction_cases();
 std::vector<Case> rope_cases();
 std::vector<Case> embedding_cases();
 // More than 2^31 elements; needs tens of GB.

@@ -183,7 +183,8 @@ TEST_F(Prepare, TextDoesWhatAStructDoes) {
   EXPECT_TRUE(has(refusal([&] { runtime.prepare_text("gathr width=512"); }).sentence, "did you mean gather?"));
   EXPECT_TRUE(
       has(refusal([&] { runtime.prepare_text(""); }).sentence,
-          "Families are: chunk_sort, concat, embedding, gather, glu, hash_table, index_sort, moe_map, moe_permute, "
+          "Families are: chunk_sort, concat, embedding, gather, glu, hash_table, index_sort, interaction, moe_map, "
+          "moe_permute, "
           "moe_unpermute, multi_row_pad, mx_scales, mxfp8, mxfp8_dequantize, pointwise, rope, row_pad, scatter"));
 }
 

@@ -35,6 +35,7 @@ std::vector<Case> all_cases() {
   add(hash_table_cases());
   add(concat_cases());
   add(embedding_cases());
+  add(interaction_cases());
   add(rope_cases());
   return all;
 }

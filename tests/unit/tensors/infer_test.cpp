@@ -71,6 +71,8 @@ TEST(Infer, TheNumbersOfCommonProblems) {
                      "embedding batch=9 tables=3 dim=8 rows=7,80,9 pooling=sum count=50 "
                      "offsets=i32 sample_weights=f16"),
             "embedding tables=3 dim=8,8,8 rows=7,80,9 pooling=sum count=50 offsets=i32 sample_weights=f16");
+  EXPECT_EQ(inferred("interaction", "interaction batch=4 features=9 dim=16 dtype=f32"),
+            "interaction features=9 dim=16 dtype=f32");
   EXPECT_EQ(inferred("multi_row_pad", "multi_row_pad rows=3,40 cols=16,8 dtype=f32 align=16", {}),
             inferred("multi_row_pad rows=3,40", "multi_row_pad rows=3,40 cols=16,8 dtype=f32 align=16", {"rows"}));
 }
@@ -166,10 +168,10 @@ TEST(Infer, TensorsFitTheProblemThatIsFound) {
   const Runtime runtime;
   std::size_t checked = 0, fitted = 0;
   std::string said;
-  for (const auto& table :
-       {gather_cases(), scatter_cases(), pointwise_cases(), glu_cases(), mxfp8_cases(), mxfp8_dequantize_cases(),
-        mx_scales_cases(), row_pad_cases(), moe_map_cases(), moe_permute_cases(), moe_unpermute_cases(),
-        chunk_sort_cases(), index_sort_cases(), hash_table_cases(), concat_cases(), rope_cases(), embedding_cases()}) {
+  for (const auto& table : {gather_cases(), scatter_cases(), pointwise_cases(), glu_cases(), mxfp8_cases(),
+                            mxfp8_dequantize_cases(), mx_scales_cases(), row_pad_cases(), moe_map_cases(),
+                            moe_permute_cases(), moe_unpermute_cases(), chunk_sort_cases(), index_sort_cases(),
+                            hash_table_cases(), concat_cases(), interaction_cases(), rope_cases(), embedding_cases()}) {
     for (std::size_t c = 0; c < table.size(); c += 1 + table.size() / 12) {
       const AnyProblem closed = runtime.parse(table[c].problem);
       NamedTensors tensors(closed);

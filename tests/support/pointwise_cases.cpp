@@ -23,6 +23,10 @@ void published_pointwise(std::vector<Case>& cases) {
   }
   cases.push_back({pointwise(8, 8, "dtype=f32")});
   cases.push_back({pointwise(128, 512, "op=add_mul_act dtype=f32")});
+  // A DLRM's layers at the batch that it is published with: ReLU, and the sigmoid of its one result.
+  for (const int width : {512, 256, 64})
+    cases.push_back({pointwise(128, width, "op=bias_act activation=relu dtype=f32")});
+  cases.push_back({pointwise(128, 1, "op=bias_act activation=sigmoid dtype=f32")});
 }
 
 void all_activations(std::vector<Case>& cases) {

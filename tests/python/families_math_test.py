@@ -1,4 +1,4 @@
-"""Families that compute, against NumPy: pointwise, glu and rope."""
+"""Families that compute, against NumPy: pointwise, glu, interaction and rope."""
 from support import *  # noqa: F403
 
 
@@ -55,6 +55,36 @@ class Pointwise(Case):
         want = np.where(x + bias > 0, gradient, 0)
         self.close(x_gradient, want)
         self.close(bias_gradient, want.sum(0))
+
+
+class Interaction(Case):
+    x = numbers(5, 9, 12)
+    rows, columns = np.tril_indices(9, -1)
+
+    def test_pairs_after_the_dense_numbers(self):
+        pairs = np.einsum("bik,bjk->bij", self.x, self.x)
+        self.close(quern.interaction(self.x), pairs[:, self.rows, self.columns])
+        rows, columns = np.tril_indices(9)
+        want = np.concatenate([self.x[:, 0], pairs[:, rows, columns]], 1)
+        self.close(quern.interaction(self.x, dense=12, diagonal=1), want)
+
+    def test_16_bits(self):
+        x = np.round(self.x * 4).astype(bf16)
+        pairs = np.einsum("bik,bjk->bij", x.astype(f32), x.astype(f32))
+        self.same(quern.interaction(x), pairs[:, self.rows, self.columns].astype(bf16))
+
+    def test_all_products(self):
+        c = self.x.reshape(5, -1)
+        self.same(quern.interaction(self.x, form="outer"), (c[:, :, None] * c[:, None, :]).reshape(5, -1))
+
+    def test_backward(self):
+        gradient = numbers(5, 12 + 36, seed=2)
+        triangle = np.zeros((5, 9, 9), f32)
+        triangle[:, self.rows, self.columns] = gradient[:, 12:]
+        want = np.einsum("bij,bjk->bik", triangle + triangle.transpose(0, 2, 1), self.x)
+        want[:, 0] += gradient[:, :12]
+        got = quern.interaction(self.x, gradient=gradient, dense=12, pass_="backward")
+        self.close(got, want)
 
 
 class Glu(Case):

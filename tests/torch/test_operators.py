@@ -37,6 +37,9 @@ def _cases():
         ("glu", [rand(32, 128)], dict(scaling="mx")),
         ("rope", [rand(2, 5, 4, 32, grad=True), rand(2, 5, 2, 32, grad=True)], table),
         ("concat", [[rand(3, 4, grad=True), rand(3, 2, grad=True)]], {}),
+        ("interaction", [rand(3, 4, 8, grad=True)], {}),
+        ("interaction", [rand(3, 4, 5, grad=True)], dict(dense=5, diagonal=1)),
+        ("interaction", [rand(3, 2, 3, grad=True)], dict(form="outer")),
         ("chunk_sort", [rand(10, 6, grad=True), sizes, order], {}),
         ("chunk_sort", [rand(10, 6, grad=True), sizes, order, rand(10, grad=True)], {}),
         ("index_sort", [index], dict(rows=10)),
@@ -168,7 +171,7 @@ class Operators(TorchTest):
                 warnings.simplefilter("ignore")  # of inputs that are not fp64
                 self.assertTrue(torch.autograd.gradcheck(function, needing, eps=1e-2, atol=2e-2, rtol=2e-2, fast_mode=True))
                 seen.add(name)
-        differentiable = "gather scatter pointwise glu rope concat chunk_sort row_pad multi_row_pad moe_permute moe_unpermute".split()
+        differentiable = "gather scatter pointwise glu rope concat interaction chunk_sort row_pad multi_row_pad moe_permute moe_unpermute".split()
         self.assertEqual(seen, set(differentiable))
 
     def test_gradcheck_in_fp64(self):

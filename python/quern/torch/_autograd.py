@@ -272,6 +272,13 @@ def _concat(saved, gradient, *_):
     return {"sources": _ops.concat([], source=_packed(gradient), pass_="backward", **dict(saved.settings, widths=widths))}
 
 
+@_register("interaction", "source")
+def _interaction(saved, gradient, *_):
+    given = _as(gradient, saved.results[0], saved["source"])
+    made = _ops.interaction(saved["source"], gradient=given, **dict(saved.settings, pass_="backward"))
+    return {"source": made[0]}
+
+
 def _picked_rows(saved, gradient):
     """Of a concat with an index: its own pass takes indices that differ, and these may repeat."""
     widths = [source.shape[-1] for source in saved["sources"]]
@@ -360,7 +367,7 @@ def _refuse(name):
 
 for _name in set(FAMILIES) - {
     "gather", "scatter", "glu", "pointwise", "rope", "concat", "chunk_sort", "moe_permute", "moe_unpermute", "row_pad",
-    "multi_row_pad",
+    "multi_row_pad", "interaction",
 }:  # fmt: skip
     _refuse(_name)
 

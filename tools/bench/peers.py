@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What a PyTorch user would run instead of `gather`, `pointwise`, `mxfp8`, `scatter`, `concat`, `index_sort`, `chunk_sort`,
-`hash_table`, `moe_map`, `moe_permute`, `moe_unpermute`, `rope`, `glu` and `embedding`, timed as `quern bench` times its
-own kernels: CUDA-graph replays with cold L2 (rotating operands of 256 MB or more; small calls between L2 flushes, minus the flush time), medians. One JSON line
-a row: problem, peer, us. Before that the peers of a family are compared with each other. Needs torch and triton.
+`hash_table`, `moe_map`, `moe_permute`, `moe_unpermute`, `rope`, `glu`, `embedding` and `interaction`, timed as `quern
+bench` times its own kernels: CUDA-graph replays with cold L2 (rotating operands of 256 MB or more; small calls between L2
+flushes, minus the flush time), medians. One JSON line a row: problem, peer, us. Before that the peers of a family are compared with each other. Needs torch and triton.
 
 usage: peers.py [FILE] [--only SUBSTRING]
   FILE       problems, as `quern bench --json` prints them; default: the tables of gather, pointwise and mxfp8. A problem
@@ -20,6 +20,7 @@ import peers_embedding
 import peers_gather
 import peers_glu
 import peers_hash
+import peers_interaction
 import peers_moe
 import peers_moe_map
 import peers_mxfp8
@@ -35,11 +36,12 @@ FAMILIES = {
     "scatter": peers_scatter.scatter, "concat": peers_concat.concat, "index_sort": peers_sort.index_sort,
     "chunk_sort": peers_sort.chunk_sort, "moe_map": peers_moe_map.moe_map, "moe_permute": peers_moe.moe_permute,
     "moe_unpermute": peers_moe.moe_unpermute, "rope": peers_rope.rope, "glu": peers_glu.glu,
-    "embedding": peers_embedding.embedding, "hash_table": peers_hash.hash_table
+    "embedding": peers_embedding.embedding, "hash_table": peers_hash.hash_table,
+    "interaction": peers_interaction.interaction
 }
 PROBLEMS = peers_gather.PROBLEMS + peers_pointwise.PROBLEMS + peers_mxfp8.PROBLEMS
 TOPICS = (peers_scatter, peers_concat, peers_sort, peers_moe_map, peers_moe, peers_rope, peers_glu, peers_embedding,
-          peers_hash)
+          peers_hash, peers_interaction)
 CHECKS = [case for topic in TOPICS for case in topic.CHECKS]
 
 

@@ -64,11 +64,11 @@ function(quern_camel_case name out)
   set(${out} ${camel} PARENT_SCOPE)
 endfunction()
 
-# Embeds common/, mx/, moe/, rows/ and hash/, which families share, writes quern/families.h and builtin_families.cpp.
+# Embeds common/, mx/, moe/, rows/, hash/ and sort/, which families share, writes quern/families.h and builtin_families.cpp.
 function(quern_finish_builtin_families)
   set(folder ${CMAKE_CURRENT_SOURCE_DIR})
   file(GLOB common CONFIGURE_DEPENDS ${folder}/common/*.cuh ${folder}/mx/*.cuh ${folder}/moe/*.cuh
-    ${folder}/rows/*.cuh ${folder}/hash/*.cuh)
+    ${folder}/rows/*.cuh ${folder}/hash/*.cuh ${folder}/sort/*.cuh)
   file(GLOB public CONFIGURE_DEPENDS
     ${folder}/common/*_table.h ${folder}/common/*_choices.h ${folder}/mx/*_choices.h
     ${folder}/moe/*_choices.h)

@@ -14,8 +14,8 @@
 namespace quern {
 namespace {
 
-using index_sort::kFlag;
 using index_sort::kMostBits;
+using sort::kFlag;
 
 // In the order of kOperands.
 enum Operands { kIndex, kOrder, kSorted, kWorkspace };

@@ -24,7 +24,7 @@ QUERN_DEVICE void copy_part(const Params& p, i64 place, const Part& part) {
   }
 }
 
-QUERN_DEVICE void put_window(const Params& p, const Window& window, const Part& part) {
+QUERN_DEVICE void put_window(const Params& p, const SortedWindow& window, const Part& part) {
   const u32 last = static_cast<u32>(window.heads >> 1) & __ballot_sync(0xffffffffu, is_row(window.row)) & kOwnPlaces;
 #pragma unroll 1
   for (u32 left = without_lowest(last, group_of_warp()); left != 0; left = without_lowest(left, kGroups))

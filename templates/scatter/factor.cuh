@@ -3,15 +3,13 @@
 #define QUERN_SCATTER_FACTOR_CUH_
 
 #include "common/numbers.cuh"
+#include "rows/segment_sums.cuh"
 #include "scatter/index.cuh"
 
 namespace quern::scatter {
 
 using Element = spec::Element;
 constexpr bool kFactor = spec::alpha || spec::column_scale;
-
-// The sum of no rows: what is added to it stays as it is, the sign of 0 included.
-constexpr float kNothing = -0.0f;
 
 QUERN_DEVICE float scale_at(const Params& p, i64 at) {
   using Scale = spec::Scale;

@@ -11,7 +11,7 @@ QUERN_DEVICE void put_number(const Params& p, u64 number, const Part& part) {
   if constexpr (spec::zeroes) {
     if (number >= p.windows) return clear_block(p, static_cast<i64>(number - p.windows), part);
   }
-  const Window window = window_at(p, static_cast<i64>(number) * spec::positions);
+  const SortedWindow window = window_at<spec::adds>(p, static_cast<i64>(number) * spec::positions);
   if constexpr (spec::zeroes) clear_gaps(p, window, part);
   put_window(p, window, part);
 }

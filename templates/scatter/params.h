@@ -3,18 +3,9 @@
 #define QUERN_SCATTER_PARAMS_H_
 
 #include "common/slots.cuh"
+#include "rows/segment_sums.cuh"
 
 namespace quern::scatter {
-
-// What blocks tell each other about long segments, as words that are 0 between launches. A place is a group's, see
-// scatter/tree.cuh.
-struct Sums {
-  unsigned* words;        // of groups, [places, stride]: fp32 sums
-  unsigned* chunk_words;  // the same of chunks, by places of 1024: a word is sent once in a launch
-  unsigned* groups;       // [places, parts]: of the place's chunk, how many groups are summed
-  unsigned* chunks;       // [places, parts]: of the place's segment, how many chunks are
-  unsigned long long stride;
-};
 
 // With unique indices: what blocks tell each other, as words that are 0 between launches.
 struct Named {
@@ -54,7 +45,7 @@ struct Params {
   unsigned parts;    // of a row
   unsigned columns;  // of a row, one access each
   float alpha;
-  Sums sums;  // of the first matrix; those of the next are `words` further
+  rows::SegmentSums sums;  // of the first matrix; those of the next are `words` further
   unsigned long long words;
   Named named;  // with unique indices
 };

@@ -11,12 +11,6 @@ namespace quern::scatter {
 
 constexpr u32 kBatch = spec::batch;
 
-// Rows of a segment that are added in order.
-struct Group {
-  i64 first;  // place
-  u32 count;  // up to kRowsOfGroup
-};
-
 // All rows of a batch are read before the first is added.
 QUERN_DEVICE void add_batch(const Params& p, const Group& rows, u32 begin, const OutRow& out, const Part& part,
                             float (&sums)[kUnroll][kElements]) {
@@ -47,13 +41,6 @@ QUERN_DEVICE void add_batch(const Params& p, const Group& rows, u32 begin, const
   }
 }
 
-// The segment that a group at place `at` of a window belongs to, of more than one group. Its head is known.
-QUERN_DEVICE Segment segment_of(const Params& p, i64 head, const Window& window, u32 at) {
-  const u64 later = window.heads >> (at + 1);
-  if (later != 0) return {head, window.first + at + 64 - __clzll(static_cast<i64>(later & (0 - later)))};
-  return {head, first_at_least(p, row_at(p, head) + 1, window.first + 64, p.count)};
-}
-
 // Of a segment of more than one group, once its sum is known.
 QUERN_DEVICE void finish(const Params& p, const OutRow& out, i64 byte, float sum) {
   Vector<kElementBytes> old;
@@ -63,7 +50,7 @@ QUERN_DEVICE void finish(const Params& p, const OutRow& out, i64 byte, float sum
 }
 
 // `head`: of the segment if it has more than one group, else -1.
-QUERN_DEVICE void add_group(const Params& p, const Window& window, u32 at, const Group& rows, i64 head,
+QUERN_DEVICE void add_group(const Params& p, const SortedWindow& window, u32 at, const Group& rows, i64 head,
                             const Part& part) {
   const OutRow out = {out_row(p, row_at(p, rows.first))};
   Vector<kVector> old[kUnroll];
@@ -90,31 +77,8 @@ QUERN_DEVICE void add_group(const Params& p, const Window& window, u32 at, const
   }
 }
 
-// The head of the segment that began before the window.
-QUERN_DEVICE i64 head_of_first(const Params& p, const Window& window, i64 row) {
-  if (window.heads_before != 0) return window.first - 1 - __clz(static_cast<int>(window.heads_before));
-  return first_at_least(p, row, 0, window.first - 32);
-}
-
-// Groups begin at the heads of segments, and once at most in one that began before the window.
-QUERN_DEVICE void put_window(const Params& p, const Window& window, const Part& part) {
-  const u32 named = __ballot_sync(0xffffffffu, is_row(window.row)) & kOwnPlaces;
-  const i64 row_of_first = __shfl_sync(0xffffffffu, window.row, 0);
-  const u32 heads = static_cast<u32>(window.heads);
-  i64 before = -1;
-  u32 later = 0;  // a mask of the group that is not the first of its segment
-  if ((heads & 1) == 0 && (named & 1) != 0) {
-    before = head_of_first(p, window, row_of_first);
-    const u32 at = static_cast<u32>(before - window.first) % kRowsOfGroup;
-    if ((heads & ((2u << at) - 1)) == 0) later = 1u << at & kOwnPlaces;
-  }
-#pragma unroll 1
-  for (u32 left = without_lowest((heads & named) | later, group_of_warp()); left != 0;
-       left = without_lowest(left, kGroups)) {
-    const u32 at = lowest(left), next = static_cast<u32>(window.heads >> (at + 1));
-    const Group group = {window.first + at, next == 0 ? kRowsOfGroup : lowest(next) + 1};
-    add_group(p, window, at, group, (later >> at & 1) != 0 ? before : next == 0 ? group.first : -1, part);
-  }
+QUERN_DEVICE void put_window(const Params& p, const SortedWindow& window, const Part& part) {
+  for_groups(p, window, [&](u32 at, const Group& rows, i64 head) { add_group(p, window, at, rows, head, part); });
 }
 
 }  // namespace quern::scatter

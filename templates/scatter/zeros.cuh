@@ -37,7 +37,7 @@ QUERN_DEVICE void clear_between(const Params& p, i64 begin, i64 end, const Part&
   clear_rows(p, block_begin > begin ? block_begin : begin, end, part);
 }
 
-QUERN_DEVICE void clear_gaps(const Params& p, const Window& window, const Part& part) {
+QUERN_DEVICE void clear_gaps(const Params& p, const SortedWindow& window, const Part& part) {
   const i64 begin = window.before == kAfterAll ? kAfterAll : window.before + 1,
             end = window.row == kAfterAll ? p.rows : window.row;
   const bool gap = window.row != window.before && begin < end;

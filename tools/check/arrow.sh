@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-families=$(find templates -mindepth 1 -maxdepth 1 -type d -not -name common -not -name mx -not -name moe -not -name rows -not -name hash -printf '%f ')
+families=$(find templates -mindepth 1 -maxdepth 1 -type d -not -name common -not -name mx -not -name moe -not -name rows -not -name hash -not -name sort -printf '%f ')
 
 find base include runtime cache templates tools/quern tools/c_header \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) -print0 | sort -z |
   xargs -0 awk -v families="$families" '
@@ -38,8 +38,8 @@ find base include runtime cache templates tools/quern tools/c_header \( -name '*
     allowed["io"] = "io " allowed["tuner/application"]
     allowed["report"] = "report io tuner/journal base public"
     allowed["common"] = "common"                                    # of common and mx, what kernels include: *.cuh, *_table.h, *_choices.h
-    allowed["shared_device"] = "shared_device common spec"                # templates/{moe,rows,hash}/*.cuh: kernels that families share
-    allowed["host_common"] = "host_common shared_device common base public"  # templates/{common,mx,moe,rows,hash}/*.h, *.cpp
+    allowed["shared_device"] = "shared_device common spec"                # templates/{moe,rows,hash,sort}/*.cuh: kernels that families share
+    allowed["host_common"] = "host_common shared_device common base public"  # templates/{common,mx,moe,rows,hash,sort}/*.h, *.cpp
     allowed["device"] = "shared_device common spec own"                # templates/<f>/*.cu, *.cuh, params.h, *_choices.h
     allowed["family"] = "host_common common base public own embedded families"  # templates/<f>/*.cpp, <f>.h
 
@@ -71,8 +71,8 @@ find base include runtime cache templates tools/quern tools/c_header \( -name '*
     else if (part[1] == "include") layer = "public"
     else if (part[1] == "tools" && part[2] == "c_header") layer = "c_header"
     else if (part[1] == "tools") layer = part[4] == "" ? "main" : part[3]
-    else if (FILENAME ~ /^templates\/(moe|rows|hash)\/.*\.cuh$/) layer = "shared_device"
-    else if (part[1] == "templates" && part[2] ~ /^(common|mx|moe|rows|hash)$/) layer = FILENAME ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
+    else if (FILENAME ~ /^templates\/(moe|rows|hash|sort)\/.*\.cuh$/) layer = "shared_device"
+    else if (part[1] == "templates" && part[2] ~ /^(common|mx|moe|rows|hash|sort)$/) layer = FILENAME ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
     else if (part[1] == "templates") {
       own = part[2]
       layer = FILENAME ~ /(\.cuh?|\/params\.h|_choices\.h)$/ ? "device" : "family"
@@ -93,8 +93,8 @@ find base include runtime cache templates tools/quern tools/c_header \( -name '*
       if (stem == own) return "own"
       return stem == "families" || stem ~ /_(table|choices)$/ || stem in is_family ? "families" : "public"
     }
-    if (path ~ /^(moe|rows|hash)\/.*\.cuh$/) return "shared_device"
-    if (part[1] ~ /^(common|mx|moe|rows|hash)$/) return path ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
+    if (path ~ /^(moe|rows|hash|sort)\/.*\.cuh$/) return "shared_device"
+    if (part[1] ~ /^(common|mx|moe|rows|hash|sort)$/) return path ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
     if (part[1] == "tuner" || part[1] == "hostdriver") return part[1] "/" part[2]
     if (part[1] in is_layer) return part[1]
     if (part[1] == "compare" && own != "compare") return "internal_family"

@@ -1,13 +1,16 @@
-// The items of a warp in a pass: a key, its position in `index`, and the digit that the pass sorts by.
-#ifndef QUERN_INDEX_SORT_ITEMS_CUH_
-#define QUERN_INDEX_SORT_ITEMS_CUH_
+// The items of a warp in a pass: a key, the value that travels with it, and the digit that the pass sorts by.
+//
+// Params derives from Buffers. Of an item that is to be sorted, by its number, its namespace has u32 key_at(p, i) and
+// u32 value_at(p, i). The spec has bits, unroll and max_threads.
+#ifndef QUERN_SORT_ITEMS_CUH_
+#define QUERN_SORT_ITEMS_CUH_
 
 #include "common/sync.cuh"
 #include "common/vector.cuh"
-#include "index_sort/params.h"
+#include "sort/buffers.cuh"
 #include "spec.cuh"
 
-namespace quern::index_sort {
+namespace quern::sort {
 
 using namespace common;
 
@@ -33,18 +36,18 @@ QUERN_DEVICE u32 lanes_below() { return (1u << lane()) - 1; }
 struct Pass {
   u32 number;
   u32 shift;
-  Pairs from;     // of the first pass: `index` instead
+  Pairs from;     // not of the first pass
   u32 from_flag;  // kFlag or 0: that of words in `from` that have been stored
   Pairs to;
   u32 to_flag;
   bool clears;  // `from` is not used again
 };
 
-QUERN_DEVICE Pairs spare_of(const Params& p, u32 number) { return number % 2 == 0 ? p.spare[0] : p.spare[1]; }
+QUERN_DEVICE Pairs spare_of(const Buffers& p, u32 number) { return number % 2 == 0 ? p.spare[0] : p.spare[1]; }
 QUERN_DEVICE u32 flag_of(u32 number) { return number / 2 % 2 == 0 ? kFlag : 0; }
 
 // The last pass writes `out`, those before it the two buffers in turn.
-QUERN_DEVICE Pass pass_at(const Params& p, u32 number) {
+QUERN_DEVICE Pass pass_at(const Buffers& p, u32 number) {
   const bool last = number + 1 == p.passes;
   return {number,
           number * kBits,
@@ -56,7 +59,7 @@ QUERN_DEVICE Pass pass_at(const Params& p, u32 number) {
 }
 
 // Whether the pass writes a buffer that an earlier one has written.
-QUERN_DEVICE bool reuses_buffer(const Params& p, u32 number) { return number >= 2 && number + 1 < p.passes; }
+QUERN_DEVICE bool reuses_buffer(const Buffers& p, u32 number) { return number >= 2 && number + 1 < p.passes; }
 
 struct Slice {
   u32 begin;
@@ -64,33 +67,27 @@ struct Slice {
 };
 
 // Consecutive warps of consecutive blocks have consecutive items.
-QUERN_DEVICE Slice slice_of_warp(const Params& p) {
+QUERN_DEVICE Slice slice_of_warp(const Buffers& p) {
   const u32 first = blockIdx.x * p.block_items, left = p.count - first;
   const u32 items = left < p.block_items ? left : p.block_items;
   const u32 own = (items + blockDim.x - 1) / blockDim.x * 32, begin = warp() * own < items ? warp() * own : items;
   return {first + begin, first + (begin + own < items ? begin + own : items)};
 }
 
-// Indices outside of [0, rows) are sorted after all others.
-QUERN_DEVICE u32 key_at(const Params& p, u32 position) {
-  using Index = spec::Index;
-  const i64 index = bit_cast<Index>(load<sizeof(Index)>(static_cast<const Index*>(p.index) + position));
-  return static_cast<u32>(index < 0 || index >= p.rows ? p.rows : index);
-}
-
 struct Item {
   u32 key;
-  u32 position;
+  u32 value;
 };
 
 // Loads kAhead items of a lane, 32 apart from `first` on, all in flight at once. Items out of bounds, from `end` on,
 // are undefined.
+template <class Params>
 QUERN_DEVICE void first_items(const Params& p, u32 first, u32 end, Item (&items)[kAhead]) {
 #pragma unroll
   for (int k = 0; k < kAhead; ++k) {
     const u32 i = first + k * 32;
     items[k] = {};
-    if (i < end) items[k] = {key_at(p, i), i};
+    if (i < end) items[k] = {key_at(p, i), value_at(p, i)};
   }
 }
 
@@ -105,20 +102,20 @@ QUERN_DEVICE void await_items(const Pass& pass, u32 first, u32 end, Item (&items
     for (int k = 0; k < kAhead; ++k) {
       const u32 i = first + k * 32;
       if (i < end && missing(items[k].key)) items[k].key = load_relaxed(pass.from.keys + i);
-      if (i < end && missing(items[k].position)) items[k].position = load_relaxed(pass.from.positions + i);
+      if (i < end && missing(items[k].value)) items[k].value = load_relaxed(pass.from.values + i);
     }
 #pragma unroll
     for (int k = 0; k < kAhead; ++k)
-      any = any || (first + k * 32 < end && (missing(items[k].key) || missing(items[k].position)));
+      any = any || (first + k * 32 < end && (missing(items[k].key) || missing(items[k].value)));
     if (any) poll_again();
   }
 #pragma unroll
-  for (Item& item : items) item = {item.key & ~kFlag, item.position & ~kFlag};
+  for (Item& item : items) item = {item.key & ~kFlag, item.value & ~kFlag};
 }
 
 // Calls body(i, item i, its digit, lanes that have the same digit) in all lanes of the warp; lanes without an item have
 // the digit kNone.
-template <class Body>
+template <class Params, class Body>
 QUERN_DEVICE void for_items(const Params& p, const Pass& pass, const Slice& slice, const Body& body) {
 #pragma unroll 1
   for (u32 first = slice.begin; first < slice.end; first += 32 * kAhead) {
@@ -136,6 +133,6 @@ QUERN_DEVICE void for_items(const Params& p, const Pass& pass, const Slice& slic
   }
 }
 
-}  // namespace quern::index_sort
+}  // namespace quern::sort
 
-#endif  // QUERN_INDEX_SORT_ITEMS_CUH_
+#endif  // QUERN_SORT_ITEMS_CUH_

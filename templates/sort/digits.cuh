@@ -1,11 +1,11 @@
 // How many items of each digit there are: of each warp in shared memory, of each block in the table.
-#ifndef QUERN_INDEX_SORT_DIGITS_CUH_
-#define QUERN_INDEX_SORT_DIGITS_CUH_
+#ifndef QUERN_SORT_DIGITS_CUH_
+#define QUERN_SORT_DIGITS_CUH_
 
 #include "common/reduce.cuh"
-#include "index_sort/items.cuh"
+#include "sort/items.cuh"
 
-namespace quern::index_sort {
+namespace quern::sort {
 
 // Of a warp: its items of each digit; later the place of its next item of each.
 QUERN_DEVICE SharedWords counters(u32 w) { return SharedWords(w * kDigits); }
@@ -26,6 +26,7 @@ QUERN_DEVICE u32 advance(const SharedWords& words, u32 digit, u32 same) {
   return before;
 }
 
+template <class Params>
 QUERN_DEVICE void count_digits(const Params& p, const Pass& pass, const Slice& slice) {
   const SharedWords own = counters(warp());
   for (u32 d = lane(); d < kDigits; d += 32) own.set(d, 0);
@@ -36,12 +37,12 @@ QUERN_DEVICE void count_digits(const Params& p, const Pass& pass, const Slice& s
 
 // What a block tells the others about a digit in a pass: the items plus 1, so never 0. Each pass has a part of its own
 // in the table: a block that is behind may still read the part of the pass before.
-QUERN_DEVICE u32* entry(const Params& p, const Pass& pass, u32 block, u32 digit) {
+QUERN_DEVICE u32* entry(const Buffers& p, const Pass& pass, u32 block, u32 digit) {
   return p.table + ((pass.number * gridDim.x + block) * kDigits + digit);
 }
 
 // Makes each warp's count of a digit that of the block's earlier warps, and tells the other blocks the sum.
-QUERN_DEVICE void publish_digits(const Params& p, const Pass& pass) {
+QUERN_DEVICE void publish_digits(const Buffers& p, const Pass& pass) {
   if (const u32 d = threadIdx.x; d < kDigits) {
     u32 sum = 0;
 #pragma unroll 4
@@ -55,6 +56,6 @@ QUERN_DEVICE void publish_digits(const Params& p, const Pass& pass) {
   }
 }
 
-}  // namespace quern::index_sort
+}  // namespace quern::sort
 
-#endif  // QUERN_INDEX_SORT_DIGITS_CUH_
+#endif  // QUERN_SORT_DIGITS_CUH_

@@ -1,14 +1,14 @@
 // The place of each item: after all items of smaller digits, and after the items of its digit in earlier blocks, warps
 // and lanes, so that the sort is stable.
-#ifndef QUERN_INDEX_SORT_PLACE_CUH_
-#define QUERN_INDEX_SORT_PLACE_CUH_
+#ifndef QUERN_SORT_PLACE_CUH_
+#define QUERN_SORT_PLACE_CUH_
 
-#include "index_sort/digits.cuh"
+#include "sort/digits.cuh"
 
-namespace quern::index_sort {
+namespace quern::sort {
 
 // The threads of a digit divide the blocks: share s has blocks s, s + kShares and so on.
-QUERN_DEVICE void add_up_blocks(const Params& p, const Pass& pass, u32 digit, u32 share) {
+QUERN_DEVICE void add_up_blocks(const Buffers& p, const Pass& pass, u32 digit, u32 share) {
   constexpr u32 kEntries = 8;  // loads of a thread in flight
   u32 all = 0, before = 0;
 #pragma unroll 1
@@ -42,7 +42,7 @@ QUERN_DEVICE DigitItems items_of(u32 digit) {
   return sum;
 }
 
-QUERN_DEVICE void find_places(const Params& p, const Pass& pass) {
+QUERN_DEVICE void find_places(const Buffers& p, const Pass& pass) {
   if (gridDim.x > 1 && threadIdx.x < kShares * kDigits)
     add_up_blocks(p, pass, threadIdx.x % kDigits, threadIdx.x / kDigits);
   __syncthreads();
@@ -57,9 +57,10 @@ QUERN_DEVICE void find_places(const Params& p, const Pass& pass) {
 // An item of the workspace that is neither read nor written again.
 QUERN_DEVICE void clear_item(const Pairs& pairs, u32 i) {
   store_relaxed(pairs.keys + i, 0);
-  store_relaxed(pairs.positions + i, 0);
+  store_relaxed(pairs.values + i, 0);
 }
 
+template <class Params>
 QUERN_DEVICE void place_items(const Params& p, const Pass& pass, const Slice& slice) {
   const SharedWords earlier = counters(warp());
   for_items(p, pass, slice, [&](u32 i, const Item& item, u32 digit, u32 same) {
@@ -67,21 +68,21 @@ QUERN_DEVICE void place_items(const Params& p, const Pass& pass, const Slice& sl
     if (digit == kNone) return;
     const u32 to = block_digits().get(digit) + before + static_cast<u32>(__popc(same & lanes_below()));
     store_relaxed(pass.to.keys + to, item.key | pass.to_flag);
-    store_relaxed(pass.to.positions + to, item.position | pass.to_flag);
+    store_relaxed(pass.to.values + to, item.value | pass.to_flag);
     if (pass.clears) clear_item(pass.from, i);
   });
 }
 
 // Of the pass before, each thread clears what it stored. This block has the counts of this pass of all blocks, which
 // publish them after they have read those of the pass before.
-QUERN_DEVICE void clear_entries(const Params& p, const Pass& pass) {
+QUERN_DEVICE void clear_entries(const Buffers& p, const Pass& pass) {
   if (gridDim.x == 1 || pass.number == 0 || threadIdx.x >= kDigits) return;
   store_relaxed(entry(p, pass, blockIdx.x, threadIdx.x) - gridDim.x * kDigits, 0);
 }
 
 // Of the last pass, the last block that has read the entries clears them. What a block read is in shared memory by
 // then, so its loads need no fence.
-QUERN_DEVICE void clear_last_entries(const Params& p, const Pass& pass) {
+QUERN_DEVICE void clear_last_entries(const Buffers& p, const Pass& pass) {
   if (gridDim.x == 1) return;
   __syncthreads();
   const bool last = threadIdx.x == 0 && add_relaxed(true, p.ended, 1) + 1 == gridDim.x;
@@ -92,6 +93,6 @@ QUERN_DEVICE void clear_last_entries(const Params& p, const Pass& pass) {
   store_relaxed(p.barrier, 0);
 }
 
-}  // namespace quern::index_sort
+}  // namespace quern::sort
 
-#endif  // QUERN_INDEX_SORT_PLACE_CUH_
+#endif  // QUERN_SORT_PLACE_CUH_

@@ -242,7 +242,7 @@ struct Replaced {
 // results to a later one through an operand. Each step has its own images, tuning space and geometry. Functions must be
 // pure and thread-safe. Fill it with make_step below; for a family of one step make_family does that.
 struct Step {
-  const char* name;    // the kernel is quern_FAMILY_NAME; "" for the family's only step: quern_FAMILY
+  const char* name;    // the kernel is quern_FAMILY_NAME; "" for the family's only or main step: quern_FAMILY
   const char* source;  // path of its template among the family's sources
   Table<Parameter> parameters;
   Table<Constraint> constraints;

@@ -54,7 +54,6 @@ void check_steps(const Family& family) {
                        step.alignment != nullptr && step.specialize != nullptr && step.launch != nullptr;
     if (!whole) refuse(family, " lacks one of its functions; fill it with make_family, and its steps with make_step");
     if (!names.insert(step.name).second) refuse(family, " has the step \"", step.name, "\" twice");
-    if (family.steps.count > 1 && *step.name == '\0') refuse(family, " has several steps, so each needs a name");
     if (std::string_view(step.name).find_first_of(".,= ") != std::string_view::npos)
       refuse(family, " has the step \"", step.name, "\"; a name has no blank, dot, comma or equals sign");
     check_parameters(family, step);

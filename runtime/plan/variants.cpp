@@ -44,7 +44,8 @@ std::string kernel_name(const Family& family, const Step& step) {
 
 bool is_of_step(const Step& step, std::string_view change) {
   const std::string_view name(step.name);
-  return name.empty() || (change.starts_with(name) && change.substr(name.size()).starts_with('.'));
+  if (name.empty()) return change.substr(0, change.find('=')).find('.') == std::string_view::npos;
+  return change.starts_with(name) && change.substr(name.size()).starts_with('.');
 }
 
 std::string_view without_step(const Step& step, std::string_view name) {

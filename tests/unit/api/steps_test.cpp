@@ -88,6 +88,28 @@ TEST_F(Steps, WhatIsRefusedInALaterStepHasEnqueuedNothing) {
   EXPECT_EQ(null_driver().launches, 0);
 }
 
+// The changes of a config without a dot are the main step's.
+TEST_F(Steps, TheMainStepOfSeveralNeedsNoName) {
+  static Family mine = TwoStage::family();
+  static Step steps[] = {mine.steps[0], mine.steps[1]};
+  steps[0].name = "";
+  mine.name = "mine";
+  mine.steps = steps;
+  Runtime runtime(options());
+  const TwoStage problem{kMany, 2};
+  PrepareOptions changed;
+  changed.config = "vector=4,total.threads=128";
+  const AnyPlan plan = runtime.prepare_any(mine, &problem, changed);
+  EXPECT_EQ(plan.images().front().config, "vector=4 threads=32");
+  EXPECT_EQ(plan.images().back().config, "total.vector=4 total.threads=128");
+  changed.config = "other.vector=4";
+  EXPECT_THROW(runtime.prepare_any(mine, &problem, changed), Error);
+  steps[1].name = "";
+  static Family twice = mine;
+  twice.name = "twice";
+  EXPECT_THROW(runtime.prepare_any(twice, &problem), Error) << "two steps of one name";
+}
+
 TEST_F(Steps, AVariantIsPickedByEachOperandsAddressAndByTheProblem) {
   Runtime runtime(options());
   const auto closed = runtime.prepare(TwoStage{kMany, 2});

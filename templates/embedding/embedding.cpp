@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "embedding/backward.h"
+#include "embedding/backward_steps.h"
 #include "embedding/lookup.h"
 #include "embedding/problem.h"
 #include "embedding/shape.h"
@@ -33,15 +35,36 @@ Layout scales_layout(const Embedding& p, int t) {
   return layout;
 }
 Layout dense_layout(const Embedding& p) {
-  return Layout::matrix(p.dense == 0 ? DType::none : p.dtype, p.batch, p.dense, dense_stride(p));
+  return Layout::matrix(p.dense == 0 || is_backward(p) ? DType::none : p.dtype, p.batch, p.dense, dense_stride(p));
 }
-Layout out_layout(const Embedding& p) { return Layout::matrix(p.dtype, p.batch, width_of(p), out_stride(p)); }
-Layout report_layout(const Embedding& p) { return Layout::list(reports(p) ? i64 : DType::none, 1); }
+Layout out_layout(const Embedding& p) {
+  return Layout::matrix(is_backward(p) ? DType::none : p.dtype, p.batch, width_of(p), out_stride(p));
+}
+Layout report_layout(const Embedding& p) { return Layout::list(reports(p) && !is_backward(p) ? i64 : DType::none, 1); }
+Layout gradient_layout(const Embedding& p) {
+  return Layout::matrix(is_backward(p) ? p.dtype : DType::none, p.batch, width_of(p), out_stride(p));
+}
+Layout dense_gradient_layout(const Embedding& p) {
+  return Layout::matrix(p.dense == 0 || !is_backward(p) ? DType::none : p.dtype, p.batch, p.dense, dense_stride(p));
+}
+Layout sample_weights_gradient_layout(const Embedding& p) {
+  return Layout::list(is_backward(p) ? p.sample_weights : DType::none, p.count);
+}
+Layout moments_layout(const Embedding& p, int t) {
+  if (p.optimizer == EmbeddingOptimizer::row_adagrad) return Layout::list(f32, rows_of(p, t));
+  return Layout::matrix(f32, rows_of(p, t), dim_of(p, t), dim_of(p, t));
+}
+Layout squares_layout(const Embedding& p, int t) {
+  return Layout::matrix(f32, rows_of(p, t), dim_of(p, t), dim_of(p, t));
+}
+Layout workspace_layout(const Embedding& p) {
+  return Layout::list(is_backward(p) ? i32 : DType::none, workspace_words(p));
+}
 
-int weights_count(const void* p) { return tables(*static_cast<const Embedding*>(p)); }
-int vocabularies_count(const void* p) {
+template <bool (*F)(const Embedding&)>
+int tables_if(const void* p) {
   const auto& embedding = *static_cast<const Embedding*>(p);
-  return has_vocabulary(embedding) ? tables(embedding) : 0;
+  return F(embedding) ? tables(embedding) : 0;
 }
 int scales_count(const void* p) {
   const auto& embedding = *static_cast<const Embedding*>(p);
@@ -90,10 +113,14 @@ struct EmbeddingFamily {
                     "elements between rows of dense; 0: dense"),
       integer_field("out_stride", offsetof(Embedding, out_stride), 0, kMaxExtent,
                     "elements between rows of out; 0: dense and all dims"),
+      choice_field("pass", offsetof(Embedding, pass), kPasses, "backward: the gradient of out back to the rows"),
+      choice_field("optimizer", offsetof(Embedding, optimizer), kOptimizers,
+                   "backward: what becomes of the gradients of rows"),
+      choice_field("rounding", offsetof(Embedding, rounding), kRoundings, "of updated rows of f16 and bf16"),
   };
   static constexpr Operand kOperands[] = {
       {"weights", Role::input, offsetof(EmbeddingArgs, weights), true, &layout_of<Embedding, weights_layout>,
-       "[rows[t], dim[t]]", "the tables", &weights_count},
+       "[rows[t], dim[t]]", "the tables", &tables_if<has_weights>},
       {"index", Role::input, offsetof(EmbeddingArgs, index), false, &layout_of<Embedding, index_layout>,
        "[batch, tables]; pooled: [count]", "ids"},
       {"offsets", Role::input, offsetof(EmbeddingArgs, offsets), false, &layout_of<Embedding, offsets_layout>,
@@ -104,13 +131,32 @@ struct EmbeddingFamily {
        "scales of the rows of 8-bit tables", &scales_count},
       {"vocabularies", Role::input, offsetof(EmbeddingArgs, vocabularies), false,
        &layout_of<Embedding, vocabularies_layout>, "[capacity[t], 2]",
-       "hash=index: hash_table's table of each vocabulary", &vocabularies_count},
+       "hash=index: hash_table's table of each vocabulary", &tables_if<has_vocabulary>},
       {"dense", Role::input, offsetof(EmbeddingArgs, dense), true, &layout_of<Embedding, dense_layout>,
        "[batch, dense]", "what rows of out begin with"},
       {"out", Role::output, offsetof(EmbeddingArgs, out), true, &layout_of<Embedding, out_layout>,
        "[batch, dense + all dims]", "dense and the tables' rows, side by side"},
       {"report", Role::update, offsetof(EmbeddingArgs, report), false, &layout_of<Embedding, report_layout>, "[1]",
        "modes report and report_first: the lowest position of a bad id; -1 before the launch", nullptr, nullptr, -1},
+      {"gradient", Role::input, offsetof(EmbeddingArgs, gradient), true, &layout_of<Embedding, gradient_layout>,
+       "[batch, dense + all dims]", "backward: the gradient of out"},
+      {"weights_gradient", Role::update, offsetof(EmbeddingArgs, weights_gradient), true,
+       &layout_of<Embedding, weights_layout>, "[rows[t], dim[t]]",
+       "backward: the gradients of the rows that ids name; the others stay as they are",
+       &tables_if<has_weights_gradient>},
+      {"updated", Role::update, offsetof(EmbeddingArgs, updated), true, &layout_of<Embedding, weights_layout>,
+       "[rows[t], dim[t]]", "backward with an optimizer: the tables, in place", &tables_if<has_optimizer>},
+      {"moments", Role::update, offsetof(EmbeddingArgs, moments), true, &layout_of<Embedding, moments_layout>,
+       "[rows[t]]; adam: [rows[t], dim[t]]", "row_adagrad: sums of mean squares; adam: means of gradients",
+       &tables_if<has_moments>},
+      {"squares", Role::update, offsetof(EmbeddingArgs, squares), true, &layout_of<Embedding, squares_layout>,
+       "[rows[t], dim[t]]", "adam: means of squares of gradients", &tables_if<is_adam>},
+      {"dense_gradient", Role::output, offsetof(EmbeddingArgs, dense_gradient), true,
+       &layout_of<Embedding, dense_gradient_layout>, "[batch, dense]", "backward: the gradient of dense"},
+      {"sample_weights_gradient", Role::output, offsetof(EmbeddingArgs, sample_weights_gradient), false,
+       &layout_of<Embedding, sample_weights_gradient_layout>, "[count]", "backward: the gradient of sample_weights"},
+      {"workspace", Role::workspace, offsetof(EmbeddingArgs, workspace), false, &layout_of<Embedding, workspace_layout>,
+       "[words]", "backward: zeros before the first launch; each launch restores them"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {
       {"batch", offsetof(EmbeddingArgs, batch), nullptr},
@@ -148,20 +194,44 @@ struct EmbeddingFamily {
       "count=1000..400000",
   };
 
-  static Table<Scalar> scalars() { return {}; }
+  static Table<Scalar> scalars() {
+    static constexpr Scalar kScalars[] = {
+        {"learning_rate", offsetof(EmbeddingArgs, learning_rate), "of the optimizer", &is_so<Embedding, has_optimizer>},
+        {"epsilon", offsetof(EmbeddingArgs, epsilon), "row_adagrad and adam: added to a root",
+         &is_so<Embedding, has_moments>},
+        {"beta1", offsetof(EmbeddingArgs, beta1), "adam: what the mean of gradients keeps", &is_so<Embedding, is_adam>},
+        {"beta2", offsetof(EmbeddingArgs, beta2), "adam: what the mean of squares keeps", &is_so<Embedding, is_adam>},
+        {"step", offsetof(EmbeddingArgs, step), "adam: the number of this update, from 1 on",
+         &is_so<Embedding, is_adam>, i64},
+        {"seed", offsetof(EmbeddingArgs, seed), "rounding=stochastic: another one for each update",
+         &is_so<Embedding, is_stochastic>, i64},
+    };
+    return kScalars;
+  }
   static Table<Step> steps() {
-    static constexpr Step kSteps[] = {make_step<Lookup>("", "embedding/embedding.cu")};
+    static constexpr Step kSteps[] = {
+        make_step<Lookup>("", "embedding/embedding.cu", &is_so<Embedding, is_forward>),
+        make_step<ReadBags>("bags", "embedding/backward_bags.cu", &is_so<Embedding, reads_bags>),
+        make_step<SortIds>("sort", "embedding/backward_sort.cu", &is_so<Embedding, is_backward>),
+        make_step<SumRows>("sum", "embedding/backward_sum.cu", &is_so<Embedding, is_backward>),
+    };
     return kSteps;
   }
   static Table<SourceFile> sources() { return embedded::embedding_sources(); }
   static std::string check(const Embedding& p) { return embedding::check(p); }
 
-  static void reference(const Embedding& p, const Args& a) { embedding::reference(p, a); }
+  static void reference(const Embedding& p, const Args& a) {
+    is_backward(p) ? backward_reference(p, a) : embedding::reference(p, a);
+  }
   static Tolerance tolerance(const Embedding& p, int operand) {
+    if (is_backward(p)) return {0, 0, operand == kDenseGradient || operand == kWorkspace};
     return {0, 0, operand != kOut || (!is_pooled(p) && p.table_dtype.count == 0)};
   }
-  static std::int64_t bytes(const Embedding& p) { return embedding::bytes_that_move(p); }
+  static std::int64_t bytes(const Embedding& p) {
+    return is_backward(p) ? backward_bytes(p) : embedding::bytes_that_move(p);
+  }
   static bool generate(const Embedding& p, int operand, int entry, std::uint64_t seed, void* data) {
+    if (generates_state(p, operand)) return generate_state(p, operand, entry, seed, data), true;
     if (operand == kIndex) return generate_index(p, seed / kSeedsOfProblem, data), true;
     if (operand == kVocabularies) return generate_vocabulary(p, entry, seed / kSeedsOfProblem, data), true;
     if (operand == kOffsets) return generate_offsets(p, seed / kSeedsOfProblem, data), true;

@@ -25,8 +25,23 @@ struct EmbeddingArgs {
   Out out = {};              // [batch, dense + all dims] of dtype, rows out_stride elements apart
   Out report = {};  // one i64 for modes report and report_first; the caller sets it to -1, and it stays -1 if every
                     // id was good. Of bad offsets it is `count` plus the bag's number
+  // pass=backward takes index, offsets and sample_weights too:
+  In gradient = {};                  // of out: [batch, dense + all dims] of dtype, rows out_stride elements apart
+  OutList weights_gradient = {};     // optimizer=none: as weights. Rows that no id names stay as they are
+  OutList updated = {};              // another optimizer: the tables, as weights, updated in place
+  OutList moments = {};              // row_adagrad: [rows[t]] of f32; adam: [rows[t], dim[t]] of f32
+  OutList squares = {};              // adam: [rows[t], dim[t]] of f32
+  Out dense_gradient = {};           // as dense: a copy
+  Out sample_weights_gradient = {};  // as sample_weights
+  Out workspace = {};                // zeros before the first launch; each launch restores them; one launch at a time
   std::int64_t batch = kOpen;
   std::int64_t count = kOpen;
+  float learning_rate = 0.01F;
+  float epsilon = 1e-8F;
+  float beta1 = 0.9F;
+  float beta2 = 0.999F;
+  std::int64_t step = 1;  // adam: of this update, from 1 on
+  std::int64_t seed = 0;  // rounding=stochastic: another one for each update
 };
 
 // out[b, :] = dense[b, :], then for each table t in turn weights[t][row, :] of row = hash(index[b, t]), or the pooled
@@ -35,6 +50,14 @@ struct EmbeddingArgs {
 // bag are added in the order of their ids, with a weight by one fused multiplication and addition; an empty bag gives
 // zeros. The modes are in quern/embedding_choices.h.
 // COST: one launch. A row is read once for each id that names it.
+//
+// pass=backward takes the gradient of out. Each id that named a row gives it its part of the gradient: times its
+// weight, divided by the number of ids that a mean has counted, or of a maximum only the columns in which the row was
+// the first to have it. Those of a row are added up in fp32 in the order of their ids, as groups of 32, chunks of 32
+// groups, and chunks in sequence; the sum is rounded once, or updates the row. Bad ids are treated as forward, without
+// a report. pooling=max reads the rows: weights where optimizer is none, else updated; and so does the gradient of
+// sample_weights. COST: two launches, both cooperative; a third for pooling=max, for sample_weights, and for a mean
+// with padding.
 struct Embedding {
   using Args = EmbeddingArgs;
 
@@ -54,13 +77,16 @@ struct Embedding {
   DType sample_weights = DType::none;  // pooling=sum: f32, f16 or bf16: multiply each id's row by its weight
   DType scale = DType::none;           // f32, f16 or bf16: multiply row r of an 8-bit table by its scale r
   List<64> capacity = {};  // hash=index: slots of each vocabulary's table, powers of two; one entry: of every table
-  List<64> padding = {};   // pooled: a bag passes over ids of this row, or of -1, as if they were not there; one entry:
-                           // of every table
+  List<64> padding = {};   // pooled: a bag passes over ids of this row, or of -1, as if they were not there; backward
+                           // without pooling: the row gets no gradient; one entry: of every table
   List<64> strides = {};   // elements between rows of each table; none, or 0: its dim
   List<64> scale_strides = {};    // elements between the scales of each table; none, or 0: 1
   std::int64_t index_stride = 0;  // without pooling: elements between rows of index; 0: tables
   std::int64_t dense_stride = 0;  // elements between rows of dense; 0: dense
   std::int64_t out_stride = 0;    // elements between rows of out; 0: dense and all dims
+  EmbeddingPass pass = EmbeddingPass::forward;
+  EmbeddingOptimizer optimizer = EmbeddingOptimizer::none;  // backward: what becomes of the gradients of rows
+  EmbeddingRounding rounding = EmbeddingRounding::nearest;  // of updated rows of f16 and bf16
 
   QUERN_API static const Family& family();
 };

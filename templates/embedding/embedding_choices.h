@@ -34,6 +34,26 @@ enum class EmbeddingPooling : unsigned char { QUERN_EMBEDDING_POOLINGS(QUERN_VAL
   VALUE(report_first)      /* outside: row 0, and *report becomes the lowest such position */
 enum class EmbeddingMode : unsigned char { QUERN_EMBEDDING_MODES(QUERN_VALUE) };
 
+#define QUERN_EMBEDDING_PASSES(VALUE)       \
+  VALUE(forward)  /* out from the tables */ \
+  VALUE(backward) /* the gradient of out back to the rows that were read */
+enum class EmbeddingPass : unsigned char { QUERN_EMBEDDING_PASSES(QUERN_VALUE) };
+
+// What becomes of the sum g of the gradients of a row w, with the learning rate r. Nothing is done to rows without one.
+#define QUERN_EMBEDDING_OPTIMIZERS(VALUE)                                                                       \
+  VALUE(none)        /* it is stored in weights_gradient */                                                     \
+  VALUE(sgd)         /* w -= r g */                                                                             \
+  VALUE(row_adagrad) /* m += mean(g^2) of the row; w -= r / (sqrt(m) + epsilon) g */                            \
+  VALUE(adam)        /* m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; w -= r m' / (sqrt(v') + epsilon), where \
+                        m' = m / (1 - b1^step) and v' = v / (1 - b2^step) */
+enum class EmbeddingOptimizer : unsigned char { QUERN_EMBEDDING_OPTIMIZERS(QUERN_VALUE) };
+
+// How an updated number is rounded to the type of a 16-bit table.
+#define QUERN_EMBEDDING_ROUNDINGS(VALUE)  \
+  VALUE(nearest)    /* to nearest even */ \
+  VALUE(stochastic) /* to one of the two next ones, by chance and in proportion to how near they are */
+enum class EmbeddingRounding : unsigned char { QUERN_EMBEDDING_ROUNDINGS(QUERN_VALUE) };
+
 #undef QUERN_VALUE
 
 }  // namespace quern

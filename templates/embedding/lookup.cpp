@@ -7,6 +7,7 @@
 #include "common/divide.cuh"
 #include "common/geometry.h"
 #include "common/host_types.h"
+#include "embedding/backward_ids.h"
 #include "embedding/params.h"
 #include "embedding/shape.h"
 
@@ -103,6 +104,22 @@ void with_params(const Embedding& p, F f) {
   return with_most(std::integral_constant<int, 64>());
 }
 
+// What rows are and how ids name them.
+void specialize_rows(const Embedding& p, Spec& spec) {
+  spec.flag("checked", checks(p));
+  spec.flag("padded", has_padding(p));
+  spec.flag("weighted", p.sample_weights != DType::none);
+  spec.integer("types", row_types(p));
+  spec.type("Out", common::spec_type(p.dtype));
+  spec.type("Index", common::spec_type(p.index));
+  spec.type("Offset", common::spec_type(p.offsets));
+  spec.type("Scale", common::spec_type(p.scale == DType::none ? f32 : p.scale));
+  spec.type("Weight", common::spec_type(p.sample_weights == DType::none ? f32 : p.sample_weights));
+  spec.choice("EmbeddingHash", "hash", kHashes[static_cast<int>(p.hash)]);
+  spec.choice("EmbeddingMode", "mode", kModes[static_cast<int>(p.mode)]);
+  spec.choice("EmbeddingPooling", "pooling", kPoolings[static_cast<int>(p.pooling)]);
+}
+
 // Fewer threads where a small problem would leave multiprocessors idle: two blocks for each are enough.
 Cut cut_for(const Embedding& p, const DeviceModel& model, const Config& config) {
   Cut cut = cut_of(p, config);
@@ -174,19 +191,8 @@ void Lookup::specialize(const Embedding& p, const Target&, const Config& config,
   spec.flag("load_once", config[kLoadOnce] == 1);
   spec.flag("store_stream", config[kStoreStream] == 1);
   spec.flag("limited", needs_limits(p));
-  spec.flag("checked", checks(p));
-  spec.flag("padded", has_padding(p));
   spec.flag("scaled", p.scale != DType::none);
-  spec.flag("weighted", p.sample_weights != DType::none);
-  spec.integer("types", row_types(p));
-  spec.type("Out", common::spec_type(p.dtype));
-  spec.type("Index", common::spec_type(p.index));
-  spec.type("Offset", common::spec_type(p.offsets));
-  spec.type("Scale", common::spec_type(p.scale == DType::none ? f32 : p.scale));
-  spec.type("Weight", common::spec_type(p.sample_weights == DType::none ? f32 : p.sample_weights));
-  spec.choice("EmbeddingHash", "hash", kHashes[static_cast<int>(p.hash)]);
-  spec.choice("EmbeddingMode", "mode", kModes[static_cast<int>(p.mode)]);
-  spec.choice("EmbeddingPooling", "pooling", kPoolings[static_cast<int>(p.pooling)]);
+  specialize_rows(p, spec);
   spec.part(is_pooled(p) ? "embedding/pooled.cuh" : "embedding/rows.cuh");
 }
 
@@ -203,6 +209,25 @@ void Lookup::launch(const Embedding& p, const Args& a, const DeviceModel& model,
   });
   launch.block[0] = static_cast<std::uint32_t>(cut.threads);
   launch.grid[0] = static_cast<std::uint32_t>(std::min<std::int64_t>(tiles, std::numeric_limits<std::uint32_t>::max()));
+}
+
+template <int Most>
+void fill_ids(const Embedding& p, const EmbeddingArgs& a, std::int64_t elements, IdParamsOf<Most>& params) {
+  fill(p, a, {elements, 1, common::kMaxThreads}, params);
+}
+template void fill_ids(const Embedding&, const EmbeddingArgs&, std::int64_t, IdParamsOf<kFewTables>&);
+template void fill_ids(const Embedding&, const EmbeddingArgs&, std::int64_t, IdParamsOf<kMaxEntries>&);
+
+void specialize_ids(const Embedding& p, std::int64_t elements, Spec& spec) {
+  spec.integer("most", room_for_tables(p));
+  spec.integer("elements", elements);
+  spec.integer("tile_rows", 1);
+  spec.integer("ids_in_flight", 1);
+  spec.flag("load_once", false);
+  spec.flag("store_stream", false);
+  spec.flag("limited", true);
+  spec.flag("scaled", false);
+  specialize_rows(p, spec);
 }
 
 }  // namespace quern::embedding

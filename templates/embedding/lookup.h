@@ -10,9 +10,30 @@ namespace quern::embedding {
 inline constexpr const char* kHashes[] = {QUERN_EMBEDDING_HASHES(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kModes[] = {QUERN_EMBEDDING_MODES(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kPoolings[] = {QUERN_EMBEDDING_POOLINGS(QUERN_CHOICE_NAME) nullptr};
+inline constexpr const char* kPasses[] = {QUERN_EMBEDDING_PASSES(QUERN_CHOICE_NAME) nullptr};
+inline constexpr const char* kOptimizers[] = {QUERN_EMBEDDING_OPTIMIZERS(QUERN_CHOICE_NAME) nullptr};
+inline constexpr const char* kRoundings[] = {QUERN_EMBEDDING_ROUNDINGS(QUERN_CHOICE_NAME) nullptr};
 
 // In the order of kOperands of the family.
-enum OperandNumber { kWeights, kIndex, kOffsets, kSampleWeights, kScales, kVocabularies, kDense, kOut, kReport };
+enum OperandNumber {
+  kWeights,
+  kIndex,
+  kOffsets,
+  kSampleWeights,
+  kScales,
+  kVocabularies,
+  kDense,
+  kOut,
+  kReport,
+  kGradient,
+  kWeightsGradient,
+  kUpdated,
+  kMoments,
+  kSquares,
+  kDenseGradient,
+  kSampleWeightsGradient,
+  kWorkspace
+};
 // In the order of Lookup::kParameters.
 enum Parameters { kElements, kUnroll, kThreads, kLoadOnce, kStoreStream };
 inline constexpr std::int32_t kElementCounts[] = {1, 2, 4, 8, 16, kNoMore};

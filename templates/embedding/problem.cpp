@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "embedding/backward.h"
 #include "embedding/shape.h"
 
 namespace quern::embedding {
@@ -69,7 +70,7 @@ std::string check_pooling(const Embedding& p) {
   }
   if (p.sample_weights != DType::none) return "sample_weights are for pooling=sum: without pooling an id is alone";
   if (p.count > 0) return "count is the number of ids of all bags: set pooling=sum, mean or max";
-  if (p.padding.count != 0) return "padding is what bags pass over: set pooling=sum, mean or max";
+  if (p.padding.count != 0 && !is_backward(p)) return "padding is what bags pass over: set pooling=sum, mean or max";
   return {};
 }
 
@@ -100,7 +101,7 @@ std::string check_modes(const Embedding& p) {
 }  // namespace
 
 std::string check(const Embedding& p) {
-  for (const auto rule : {check_lists, check_sizes, check_pooling, check_vocabularies, check_modes}) {
+  for (const auto rule : {check_lists, check_sizes, check_pooling, check_vocabularies, check_modes, check_backward}) {
     if (std::string refusal = rule(p); !refusal.empty()) return refusal;
   }
   return {};

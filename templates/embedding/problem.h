@@ -13,6 +13,14 @@ namespace quern::embedding {
 std::string check(const Embedding& p);
 void reference(const Embedding& p, const EmbeddingArgs& a);
 
+// What an id of table t does.
+struct NamedRow {
+  std::int64_t row;  // -1: none
+  bool counted;      // pooled: it is one of the bag's
+};
+// `at`: its place in index.
+NamedRow row_named(const Embedding& p, const EmbeddingArgs& a, int t, std::int64_t at);
+
 // `seed`: the problem's. Bags of 0 to twice the average.
 void generate_offsets(const Embedding& p, std::uint64_t seed, void* data);
 // Of a vocabulary of rows[t] keys, some of them twice. An eighth of the ids is not among them.

@@ -42,6 +42,11 @@ class Rows {
     }
   }
 
+  NamedRow named_at(int t, std::int64_t at) const {
+    const std::int64_t hash = row_at(t, at);
+    return {is_skipped(t, hash) ? -1 : named(t, hash).value_or(-1), !is_skipped(t, hash)};
+  }
+
   // In mode report: the least position of an id that names no row, and of offsets.
   void report() const {
     auto& least = *static_cast<std::uint64_t*>(a_.report.data);
@@ -159,6 +164,10 @@ class Rows {
 };
 
 }  // namespace
+
+NamedRow row_named(const Embedding& p, const EmbeddingArgs& a, int t, std::int64_t at) {
+  return Rows(p, a).named_at(t, at);
+}
 
 void reference(const Embedding& p, const EmbeddingArgs& a) {
   const Rows rows(p, a);

@@ -19,7 +19,7 @@ inline bool reports(const Embedding& p) {
   return p.mode == EmbeddingMode::report || p.mode == EmbeddingMode::report_first;
 }
 inline bool has_vocabulary(const Embedding& p) { return p.hash == EmbeddingHash::index; }
-inline bool has_padding(const Embedding& p) { return is_pooled(p) && p.padding.count != 0; }
+inline bool has_padding(const Embedding& p) { return p.padding.count != 0; }
 
 inline constexpr std::int64_t kEntryBytes = 16;  // of a vocabulary's table
 

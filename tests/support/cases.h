@@ -47,6 +47,7 @@ std::vector<Case> concat_cases();
 std::vector<Case> interaction_cases();
 std::vector<Case> rope_cases();
 std::vector<Case> embedding_cases();
+std::vector<Case> embedding_backward_cases();
 // More than 2^31 elements; needs tens of GB.
 std::vector<Case> huge_cases();
 

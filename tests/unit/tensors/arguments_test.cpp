@@ -36,6 +36,7 @@ std::vector<Case> all_cases() {
   add(concat_cases());
   add(embedding_cases());
   add(interaction_cases());
+  add(embedding_backward_cases());
   add(rope_cases());
   return all;
 }

@@ -1,0 +1,71 @@
+// The gradients of the weights of ids: a dot product of the bag's gradient and the id's row, 0 for an id without a row.
+#ifndef QUERN_EMBEDDING_BACKWARD_DOTS_CUH_
+#define QUERN_EMBEDDING_BACKWARD_DOTS_CUH_
+
+#include "embedding/backward_bag.cuh"
+#include "embedding/backward_row_sum.cuh"
+
+namespace quern::embedding {
+
+QUERN_DEVICE void store_dot(const BagParams& p, i64 position, float dot) {
+  using Weight = spec::Weight;
+  const float one[1] = {dot};
+  auto* const to = static_cast<Weight*>(p.sample_weights_gradient) + position;
+  if (lane() % kLanes == 0) store<sizeof(Weight)>(to, pack<Weight, 1>(one));
+}
+
+template <class T>
+QUERN_DEVICE float dot_of(const BagParams& p, const OwnBag& bag, const Row& row) {
+  const u8* const gradient = static_cast<const u8*>(p.gradient) + bag.sample * p.gradient_stride;
+  float sum = rows::kNothing;
+#pragma unroll 1
+  for (u32 first = 0; first < bag.columns; first += kLanes) {
+    const u32 column = first + lane() % kLanes;
+    const bool inside = column < bag.columns;
+    Row own = row;
+    own.read = inside;
+    Piece<T> piece;
+    piece.read(bag.source, bag.first + column, own);
+    const u64 at = static_cast<u64>(bag.first + column) * kOutBytes;
+    const OutBits bits = load_if<kOutBytes>(inside, gradient + at);
+    Numbers values, gradients;
+    piece.values(values);
+    unpack<Out, kElements>(bits, gradients);
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) values[i] = inside ? values[i] * gradients[i] : rows::kNothing;
+    sum = add_columns(sum, values);
+  }
+  return sum;
+}
+
+struct StoreDots {
+  const BagParams& p;
+  const OwnBag& bag;
+  template <class T>
+  QUERN_DEVICE void operator()(T) const {
+#pragma unroll 1
+    for (i64 position = bag.ids.begin; position < bag.ids.end; ++position) {
+      const Row row = bag.row_at(p, position);
+      store_dot(p, position, row.read ? dot_of<T>(p, bag, row) : 0.0f);
+    }
+  }
+};
+
+// Positions before the first bag; without bags all.
+QUERN_DEVICE void clear_others(const BagParams& p) {
+  i64 end = p.bags == 0 ? p.ids.count : load_offset(p.ids, 0, true);
+  if (end > p.ids.count) end = p.ids.count;
+#pragma unroll 1
+  for (i64 at = 0; at < end; ++at) store_dot(p, at, 0.0f);
+}
+
+QUERN_DEVICE void read_bag(const BagParams& p, u32 number) {
+  if (number == 0) clear_others(p);
+  if (number >= p.bags) return;
+  const OwnBag bag = own_bag(p, number);
+  with_type(bag.source.table.type, StoreDots{p, bag});
+}
+
+}  // namespace quern::embedding
+
+#endif  // QUERN_EMBEDDING_BACKWARD_DOTS_CUH_

@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <type_traits>
+
+#include "common/geometry.h"
+#include "embedding/backward_ids.h"
+#include "embedding/backward_steps.h"
+
+namespace quern::embedding {
+namespace {
+
+// As index_sort's, which an H200 has measured: narrow blocks of few ids, wide ones of more.
+constexpr std::int64_t kFew = 4096, kFewBlockIds = 256, kBlockIds = 1024;
+bool is_few(const Embedding& p) { return ids_of(p) <= kFew; }
+
+// The fewest passes, with digits of one size.
+std::int32_t preferred_bits(const Embedding& p, std::int32_t most) {
+  const int passes = passes_of(p, most);
+  return std::max(SortIds::kBitCounts[0], (key_bits(p) + passes - 1) / passes);
+}
+
+// Arranged in sort/digits.cuh.
+std::uint32_t shared_bytes(const Config& c) {
+  const int shares = c[SortIds::kThreads] >> c[SortIds::kBits], arrays = c[SortIds::kThreads] / 32 + 1 + 2 * shares;
+  return static_cast<std::uint32_t>(((arrays << c[SortIds::kBits]) + 32) * 4);
+}
+
+std::int64_t ids_of_block(const Embedding& p, const DeviceModel& model) {
+  const std::int64_t most = std::min<std::int64_t>(kMostBlocks, model.multiprocessors), ids = ids_of(p);
+  const std::int64_t enough = common::divide_up(ids, is_few(p) ? kFewBlockIds : kBlockIds);
+  const std::int64_t blocks = std::clamp<std::int64_t>(enough, 1, most);
+  return common::divide_up(ids, blocks * 32) * 32;
+}
+
+template <int Most>
+void fill(const Embedding& p, const EmbeddingArgs& a, SortParamsOf<Most>& params) {
+  const RowArgs rows(p, a);
+  fill_ids(p, rows.args(), 1, params.ids);
+  std::int64_t base = 0;
+  for (int t = 0; t < tables(p); ++t) {
+    params.base[t] = static_cast<unsigned>(base);
+    base += rows_of(p, t);
+  }
+  params.rows = static_cast<unsigned>(base);
+  params.bags = static_cast<unsigned>(bags_of(p));
+  params.by_divisor = common::make_divisor32(static_cast<std::uint64_t>(is_pooled(p) ? p.batch : p.tables));
+  const Workspace w = workspace_of(p);
+  params.out = {words_at(a, w.keys), words_at(a, w.values)};
+  params.spare[0] = {words_at(a, w.spare), words_at(a, w.spare + w.ids)};
+  params.spare[1] = {words_at(a, w.spare + 2 * w.ids), words_at(a, w.spare + 3 * w.ids)};
+  params.table = words_at(a, 0);
+  params.ended = words_at(a, w.ended);
+  params.barrier = words_at(a, w.ended + 1);
+}
+
+}  // namespace
+
+int SortIds::variants(const Embedding& p, const Target&, const DeviceModel&, Variant (&out)[kMaxVariants]) {
+  int count = 0;
+  const auto add = [&](const char* name, std::int32_t threads, std::int32_t unroll, bool (*fits)(const void*)) {
+    Variant& variant = out[count++];
+    variant.name = name;
+    variant.config[kThreads] = threads;
+    variant.config[kUnroll] = unroll;
+    variant.config[kBits] = preferred_bits(p, threads == 256 ? 8 : kMostBits);
+    variant.fits = fits;
+  };
+  const bool open = ids_of(p) == kOpen;
+  if (open || is_few(p)) add("few", 256, 1, open ? &is_so<Embedding, is_few> : nullptr);
+  if (open || !is_few(p)) add("many", 512, 4, nullptr);
+  return count;
+}
+
+void SortIds::specialize(const Embedding& p, const Target&, const Config& config, Spec& spec) {
+  with_room(p, [&](auto most) { spec.integer("params_bytes", sizeof(SortParamsOf<decltype(most)::value>)); });
+  spec.integer("max_threads", config[kThreads]);
+  spec.integer("unroll", config[kUnroll]);
+  spec.integer("bits", config[kBits]);
+  spec.flag("values_are_bags", values_are_bags(p));
+  specialize_ids(p, 1, spec);
+}
+
+void SortIds::launch(const Embedding& p, const Args& a, const DeviceModel& model, const Config& config,
+                     Launch& launch) {
+  launch.empty = p.batch == 0 || ids_of(p) == 0;
+  if (launch.empty) return;
+  const std::int64_t each = ids_of_block(p, model), blocks = common::divide_up(ids_of(p), each);
+  with_room(p, [&](auto most) {
+    auto& params = launch.make_params<SortParamsOf<decltype(most)::value>>();
+    fill(p, a, params);
+    params.count = static_cast<unsigned>(ids_of(p));
+    params.block_items = static_cast<unsigned>(each);
+    params.passes = static_cast<unsigned>(passes_of(p, config[kBits]));
+  });
+  launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);
+  launch.grid[0] = static_cast<std::uint32_t>(blocks);
+  launch.shared_bytes = shared_bytes(config);
+  launch.cooperative = blocks > 1;
+}
+
+}  // namespace quern::embedding

@@ -64,6 +64,15 @@ void modes_and_types(std::vector<Case>& cases) {
          dim % 4});
 }
 
+void gradients_of_vocabularies(std::vector<Case>& cases) {
+  for (const char* index : {"index=i64", "index=i32"}) {
+    const std::string how = cat(" hash=index rows=50,3,90 capacity=128,4,256 ", index);
+    cases.push_back({gradients(90, 3, cat("dim=8 optimizer=sgd padding=0", how))});
+    cases.push_back({of_bags(40, 3, "mean", 900, cat("dim=5 dtype=bf16 padding=2", how)), 1});
+    cases.push_back({of_bags(40, 3, "max", 900, cat("dim=5 dtype=f16", how))});
+  }
+}
+
 // Gaps in tables, ids and gradients stay as they were, and are not read.
 void gradients_with_gaps(std::vector<Case>& cases) {
   for (const std::string& update : kUpdates) {
@@ -110,6 +119,7 @@ std::vector<Case> embedding_backward_cases() {
   std::vector<Case> cases;
   runs_of_ids(cases);
   modes_and_types(cases);
+  gradients_of_vocabularies(cases);
   gradients_with_gaps(cases);
   gradients_of_bags(cases);
   for (const char* config :

@@ -49,6 +49,8 @@ def _cases():
         ("multi_row_pad", [[rand(3, 4, grad=True), rand(5, 8, grad=True)]], dict(align=4)),
         ("scatter", [rand(3, 6, grad=True), ints([4, 1, 2], torch.int64)], dict(op="add", scale=rand(6, grad=True), rows=10)),
         ("concat", [[rand(3, 4, grad=True), rand(3, 2, grad=True)], [ints([1, 1, 2])] * 2], dict(source_rows=[3, 3])),
+        ("embedding", [[rand(5, 4, grad=True), rand(3, 2, grad=True)], ints([[1, 2], [4, 0], [1, 2]])], {}),
+        ("embedding", [[rand(5, 4, grad=True)], ints([1, 1, 4, 0]), ints([0, 3])], dict(pooling="max", batch=2)),
         ("moe_map", [routing_mask(12, 4, 2)], dict(map_="mask", experts=4, topk=2)),
         ("moe_permute", [rand(12, 16, grad=True)], routing),
         ("moe_permute", [rand(12, 16, grad=True)], dict(routing, probs=rand(12, 4, grad=True), token_experts=token_experts, prob_layout="experts")),
@@ -171,7 +173,7 @@ class Operators(TorchTest):
                 warnings.simplefilter("ignore")  # of inputs that are not fp64
                 self.assertTrue(torch.autograd.gradcheck(function, needing, eps=1e-2, atol=2e-2, rtol=2e-2, fast_mode=True))
                 seen.add(name)
-        differentiable = "gather scatter pointwise glu rope concat interaction chunk_sort row_pad multi_row_pad moe_permute moe_unpermute".split()
+        differentiable = "gather scatter pointwise glu rope concat interaction chunk_sort row_pad multi_row_pad moe_permute moe_unpermute embedding".split()
         self.assertEqual(seen, set(differentiable))
 
     def test_gradcheck_in_fp64(self):

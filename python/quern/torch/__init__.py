@@ -12,6 +12,7 @@ that help(quern.gather) lists; `pass` is pass_.
 """
 from quern.torch import _ops, _autograd, _autocast  # noqa: F401: register the operators, gradients and casts
 from quern.torch.activations import gated, geglu, reglu, swiglu
+from quern.torch.embedding import embedding_update
 from quern.torch.index import index_select
 from quern.torch.moe import (
     Routing,

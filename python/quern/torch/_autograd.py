@@ -2,6 +2,7 @@
 import torch
 from torch.autograd import forward_ad
 
+from quern.torch._fake import _NAMES as _DTYPE_NAMES
 from quern.torch._ops import library
 from quern.torch._schema import FAMILIES
 
@@ -108,14 +109,17 @@ def _register(name, *reads, unless=None):
     """Registers a function of (call, *gradients of the results) that returns gradients by the inputs' names.
 
     reads: the inputs that it reads; of others it has shape and type. unless: (input, others): with that input others are
-    read too.
+    read too; instead of an input a function of the call may say so.
     """
     family = FAMILIES[name]
     op = getattr(_ops, name).default
 
     def decorate(backward):
         def names(call):
-            return set(reads) | (set(unless[1]) if unless is not None and call[unless[0]] is not None else set())
+            if unless is None:
+                return set(reads)
+            more = unless[0](call) if callable(unless[0]) else call[unless[0]] is not None
+            return set(reads) | (set(unless[1]) if more else set())
 
         backward.reads = names
 
@@ -294,6 +298,34 @@ def _picked_rows(saved, gradient):
     ]
 
 
+def _reads_rows(call):
+    """Whether the gradients of an embedding need the tables' rows."""
+    return call["sample_weights"] is not None or call.settings.get("pooling") == "max"
+
+
+@_register("embedding", "index", "offsets", "sample_weights", unless=(_reads_rows, ("weights",)))
+def _embedding(saved, gradient, *_):
+    tables, dense = saved["weights"], saved["dense"]
+    if not (saved.needs["weights"] or saved.needs.get("sample_weights")):
+        return {"dense": gradient[..., : dense.shape[-1]]}
+    settings = dict(saved.settings, pass_="backward", tables=len(tables))
+    settings.update(rows=[t.shape[0] for t in tables], dim=[t.shape[1] for t in tables])
+    settings["table_dtype"] = ",".join(_DTYPE_NAMES[t.dtype] for t in tables)
+    if dense is not None:
+        settings["dense_"] = dense.shape[-1]
+    made = _ops.embedding(
+        tables if _reads_rows(saved) else [],
+        **saved.others("weights", "dense", "scales"),
+        gradient=_as(gradient, saved.results[0], saved["index"]),
+        **settings,
+    )
+    found, rest = {"weights": made[: len(tables)]}, iter(made[len(tables) :])
+    for name in ("dense", "sample_weights"):
+        if saved[name] is not None:
+            found[name] = next(rest)
+    return found
+
+
 @_register("multi_row_pad")
 def _multi_row_pad(saved, *gradients):
     like = _present(gradients)
@@ -367,7 +399,7 @@ def _refuse(name):
 
 for _name in set(FAMILIES) - {
     "gather", "scatter", "glu", "pointwise", "rope", "concat", "chunk_sort", "moe_permute", "moe_unpermute", "row_pad",
-    "multi_row_pad", "interaction",
+    "multi_row_pad", "interaction", "embedding",
 }:  # fmt: skip
     _refuse(_name)
 

@@ -2,7 +2,8 @@
 """What a PyTorch user would run instead of `gather`, `pointwise`, `mxfp8`, `scatter`, `concat`, `index_sort`, `chunk_sort`,
 `hash_table`, `moe_map`, `moe_permute`, `moe_unpermute`, `rope`, `glu`, `embedding` and `interaction`, timed as `quern
 bench` times its own kernels: CUDA-graph replays with cold L2 (rotating operands of 256 MB or more; small calls between L2
-flushes, minus the flush time), medians. One JSON line a row: problem, peer, us. Before that the peers of a family are compared with each other. Needs torch and triton.
+flushes, minus the flush time), medians. One JSON line a row: problem, peer, us. Before that the peers of a family are
+compared with each other. Needs torch and triton.
 
 usage: peers.py [FILE] [--only SUBSTRING]
   FILE       problems, as `quern bench --json` prints them; default: the tables of gather, pointwise and mxfp8. A problem

@@ -70,9 +70,9 @@ build_app() {
   cmake -S "$here/app" -B "$folder" -DCMAKE_BUILD_TYPE=Debug "$@" && cmake --build "$folder" --parallel "$(nproc)"
 }
 
-# build_example FOLDER OPTION…
+# build_example NAME FOLDER OPTION…
 build_example() {
-  cmake -S "$root/examples/row_softmax" -B "$1" -DCMAKE_BUILD_TYPE=Debug "${@:2}" && cmake --build "$1" --parallel "$(nproc)"
+  cmake -S "$root/examples/$1" -B "$2" -DCMAKE_BUILD_TYPE=Debug "${@:3}" && cmake --build "$2" --parallel "$(nproc)"
 }
 
 # On the CPU; the kernels for a GPU are compiled only.
@@ -81,6 +81,13 @@ run_example() {
   output=$(QUERN_CACHE_DIR=$work/cache "$1" "$(find "$prefix" -name libquern_hostdriver.so)" 2>&1 &&
     QUERN_CACHE_DIR=$work/cache "$1" prewarm sm_90a 2>&1) && grep -q 'agree bit for bit' <<<"$output" &&
     grep -q ' images for sm_90a' <<<"$output" || { printf '%s\n' "$output"; return 1; }
+}
+
+# Exits with 1 where plain loops give another loss, or where it does not fall.
+run_dlrm() {
+  local output
+  output=$(QUERN_CACHE_DIR=$work/cache "$1" "$(find "$prefix" -name libquern_hostdriver.so)" 2>&1) &&
+    grep -q '^dlrm: loss .* with plain loops at most' <<<"$output" || { printf '%s\n' "$output"; return 1; }
 }
 
 demo_ends_with_a_launch() {
@@ -277,8 +284,10 @@ check "find_package: C++17 application runs" run_app "$work/package/app17"
 check "find_package: C++20 application runs" run_app "$work/package/app20"
 check "an application's program is a worker for its own family" run_worker "$work/package/app20"
 check "find_package: an application tunes on prepare" tunes "$work/package/tuned"
-check "find_package: examples/row_softmax builds" build_example "$work/row_softmax" -DCMAKE_PREFIX_PATH="$prefix"
+check "find_package: examples/row_softmax builds" build_example row_softmax "$work/row_softmax" -DCMAKE_PREFIX_PATH="$prefix"
 check "find_package: examples/row_softmax equals its reference, whatever the config" run_example "$work/row_softmax/row_softmax"
+check "find_package: examples/dlrm builds" build_example dlrm "$work/dlrm" -DCMAKE_PREFIX_PATH="$prefix"
+check "find_package: examples/dlrm trains as plain loops do" run_dlrm "$work/dlrm/dlrm"
 
 check "find_package: a C application builds without C++" build_c_app "$work/package_c" -DCMAKE_PREFIX_PATH="$prefix"
 check "find_package: the C application runs on the CPU" run_c_app "$work/package_c"

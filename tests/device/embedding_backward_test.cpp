@@ -68,9 +68,9 @@ TEST_F(EmbeddingBackwardOnDevice, TenRunsAndEachConfigGiveTheSameBits) {
       EXPECT_TRUE(same_bits(first, launched(problem, host, ""))) << fields << ", run " << run;
     }
     set_order(0);
-    for (const char* config :
-         {"sum.elements=1,sum.lanes=32", "sum.elements=2,sum.lanes=32,sum.batch=4", "sum.positions=2,sum.threads=128",
-          "sum.positions=32,sum.resident=1", "sort.threads=1024,sort.bits=4", "sort.threads=256,sort.bits=8,sort.unroll=8"})
+    for (const char* config : {"sum.elements=1,sum.lanes=32", "sum.elements=2,sum.lanes=32,sum.batch=4",
+                               "sum.positions=2,sum.threads=128", "sum.positions=32,sum.resident=1",
+                               "sort.threads=1024,sort.bits=4", "sort.threads=256,sort.bits=8,sort.unroll=8"})
       EXPECT_TRUE(same_bits(first, launched(problem, host, config))) << fields << " with " << config;
   }
 }

@@ -71,6 +71,11 @@ int scales_count(const void* p) {
   return embedding.scale == DType::none ? 0 : tables(embedding);
 }
 
+// Tables of the sizes that Criteo's data have.
+constexpr const char* kCriteoCase =
+    "embedding batch=65536 dense=16 hash=modulus rows=10000000,36084,17217,7378,20134,3,7112,1442,61,10000000,1333352,"
+    "313829,10,2208,11156,122,4,970,14,10000000,7267859,10000000,415421,12420,101,36";
+
 struct EmbeddingFamily {
   using Problem = Embedding;
   using Args = EmbeddingArgs;
@@ -162,17 +167,14 @@ struct EmbeddingFamily {
       {"batch", offsetof(EmbeddingArgs, batch), nullptr},
       {"count", offsetof(EmbeddingArgs, count), &is_so<Embedding, is_pooled>},
   };
-  // A DLRM's 26 features at the batch sizes of serving and of training, hashed and not, with wide rows; tables of the
-  // sizes that Criteo's data have; quantized tables; bags.
-#define QUERN_CRITEO_ROWS                                                                                             \
-  " rows=10000000,36084,17217,7378,20134,3,7112,1442,61,10000000,1333352,313829,10,2208,11156,122,4,970,14,10000000," \
-  "7267859,10000000,415421,12420,101,36"
+  // A DLRM's 26 features at the batch sizes of serving and of training, hashed and not, with wide rows; quantized
+  // tables; bags; and updates of tables by two and a half million ids.
   static constexpr const char* kBenchCases[] = {
       "embedding batch=128 hash=modulus dense=16",
       "embedding batch=2048 hash=modulus dense=16",
       "embedding batch=65536 hash=modulus dense=16",
       "embedding batch=65536 dense=16 mode=zero",
-      "embedding batch=65536 hash=modulus dense=16" QUERN_CRITEO_ROWS,
+      kCriteoCase,
       "embedding batch=65536 dim=128 dtype=bf16 hash=modulus dense=128",
       "embedding batch=65536 rows=100000 dense=16 hash=index capacity=262144",
       "embedding batch=65536 dim=64 dtype=bf16 table_dtype=i8 scale=f32",
@@ -181,8 +183,10 @@ struct EmbeddingFamily {
       "embedding batch=4096 dim=128 dtype=bf16 pooling=mean count=2183168",
       "embedding batch=16384 tables=1 dim=64 pooling=sum count=335872 sample_weights=f32",
       "embedding batch=16384 tables=1 dim=64 pooling=max count=335872 index=i32 offsets=i32",
+      "embedding batch=65536 dense=16 hash=modulus pass=backward",
+      "embedding batch=98304 dense=16 hash=modulus pass=backward optimizer=row_adagrad",
+      "embedding batch=4096 dim=128 dtype=bf16 pooling=sum count=2183168 pass=backward optimizer=adam",
   };
-#undef QUERN_CRITEO_ROWS
   static constexpr const char* kDraws[] = {
       "batch=16..65536",
       "tables=1..40",
@@ -190,8 +194,8 @@ struct EmbeddingFamily {
       "rows=1000 | rows=100000 | rows=1000000",
       "dtype=f32 | dtype=bf16 | dtype=f16 table_dtype=f32 | dtype=bf16 table_dtype=i8 scale=f32",
       "dense=0 | dense=16 | dense=13",
-      "hash=none | hash=modulus | hash=none mode=zero | pooling=sum count=1000..400000 | pooling=mean "
-      "count=1000..400000",
+      "pass=forward | pass=forward | pass=backward | pass=backward optimizer=row_adagrad",
+      "hash=none | hash=modulus | mode=zero | pooling=sum count=1000..400000 | pooling=mean count=1000..90000",
   };
 
   static Table<Scalar> scalars() {

@@ -103,7 +103,7 @@ class Rows {
 
   std::int64_t position_of(int t, std::int64_t id) const {
     const auto mask = static_cast<common::u32>(capacity_of(p_, t) - 1);
-    return std::max<std::int64_t>(hash::find<8>(a_.vocabularies.entries[t].data, mask, id), 0);
+    return std::max<std::int64_t>(hash::find(a_.vocabularies.entries[t].data, mask, id), 0);
   }
 
   // Element c of a row, with its scale, in fp32.

@@ -53,14 +53,14 @@ bool same_bits(const HostOperands& a, const HostOperands& b) {
   return true;
 }
 
-// Numbers of very different sizes, whose sum depends on the order.
+// Without NaNs, whose signs follow the order of operands on the CPU. A GPU has one NaN.
 TEST_F(EmbeddingBackwardOnDevice, TenRunsAndEachConfigGiveTheSameBits) {
   for (const char* fields : {"rows=1,2,400 dim=12,24,40",
                              "rows=3 dim=16 optimizer=row_adagrad dtype=bf16 table_dtype=bf16 rounding=stochastic",
                              "rows=5 dim=8 optimizer=adam"}) {
     const AnyProblem problem = runtime().parse(cat("embedding pass=backward batch=1500 tables=3 ", fields));
     HostOperands host(problem.family(), problem.data());
-    host.generate(3, true);
+    host.generate(3, false);
     const HostOperands first = launched(problem, host, "");
     EXPECT_EQ(compare(first, host.reference(AnyArgs(problem.family()))).difference, "") << fields;
     for (int run = 1; run < 10; ++run) {

@@ -28,7 +28,7 @@ class Gradients(Case):
 
     def test_of_a_dense_part(self):
         gradient = np.concatenate([numbers(4, 3, seed=2), self.gradient], 1)
-        *made, dense = quern.embedding(index=self.index, gradient=gradient, dense=3, **self.settings())
+        made, dense = quern.embedding(index=self.index, gradient=gradient, dense_=3, **self.settings())
         self.same(dense, gradient[:, :3])
         for got, want in zip(made, self.sums(self.index, self.gradient)):
             self.same(got, want)

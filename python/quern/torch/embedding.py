@@ -1,5 +1,5 @@
 """Updates of embedding tables by the gradient of what was looked up."""
-from typing import List, Optional
+from typing import Any, List, Optional
 
 import torch
 from torch import Tensor
@@ -21,7 +21,7 @@ def embedding_update(
     squares: Optional[List[Tensor]] = None,
     offsets: Optional[Tensor] = None,
     sample_weights: Optional[Tensor] = None,
-    **settings,
+    **settings: Any,
 ) -> None:
     """Updates, in place, the rows of the tables that torch.ops.quern.embedding has read, by the gradient of its result.
 

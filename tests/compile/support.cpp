@@ -50,6 +50,9 @@ constexpr int kMostSpillsOfGradientTiles = 32;  // of barriers, mostly
 constexpr int kMostSpillsOfGatedRows = 32;      // around the loops
 // Eight elements of three operands, one by one, and the derivative of the longest activation.
 constexpr int kMostRegistersOfGated = 80;
+// embedding's gradients are sorted as index_sort does; what adds them up has a row's old numbers and its state beside
+// two rows of gradients, and knows where long runs are, in two or three blocks of 256 threads.
+constexpr int kMostRegistersOfRuns = 128;
 // A warp of interaction has the sums of 32 vectors beside what it loads, in blocks of 128 threads.
 constexpr int kMostRegistersOfInteraction = 216;
 constexpr int kMostSpillsOfInteraction = 64;  // around the loops
@@ -90,7 +93,7 @@ namespace {
 struct Kind {
   int resident;  // blocks that the config asks for; 0: none
   bool tile, prologue, sums, long_blocks, given_scale, tail, fp32, sm_80, wide_slots, map, prob_gradient, segments,
-      gated, gradient_tile, gated_row, columns, interaction;
+      gated, gradient_tile, gated_row, columns, interaction, runs;
 };
 
 Kind kind_of(const Compiled& compiled, std::size_t i) {
@@ -121,12 +124,14 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
               (has("bias_gradient=") || has("multiplier_gradient=") || (has("glu ") && has(" scale="))),
           has("glu ") && has("scaling=row"),
           columns,
-          has("interaction ")};
+          has("interaction "),
+          has("embedding ") && has("pass=backward")};
 }
 
 int most_registers(const Kind& k) {
   if (k.map) return kMostRegistersOfMaps;
   if (k.interaction) return kMostRegistersOfInteraction;
+  if (k.runs) return kMostRegistersOfRuns;
   if (k.prob_gradient) return kMostRegistersOfProbGradients;
   if (k.segments) return kMostRegistersOfSegments;
   if (k.gated) return k.gradient_tile ? kMostRegistersOfGradientTiles : kMostRegistersOfGated;

@@ -322,6 +322,13 @@ class Patches(TorchTest):
                 with patch, self.assertRaises((IndexError, RuntimeError)):
                     torch.index_select(*given)
 
+    def test_ligers_embedding(self):
+        from quern.torch.liger import LigerEmbeddingFunction
+
+        table, index = rand(9, 12, grad=True), ints([[3, 0, 8], [3, 3, 1]], torch.int64)
+        self.assertSameGradients(LigerEmbeddingFunction.apply(table, index), torch.nn.functional.embedding(index, table), (table,))
+        self.assertEqual(LigerEmbeddingFunction.apply(table, index[:0]).shape, (0, 3, 12))
+
     def test_ligers_functions(self):
         from quern.torch.liger import LigerGELUMulFunction, LigerRopeFunction, LigerSiLUMulFunction
 

@@ -1,4 +1,4 @@
-"""Peers of `embedding`: a look-up or a bag for each table and torch.cat, as a DLRM's model has them, compiled and not."""
+"""Peers of `embedding`: a look-up or a bag for each table and torch.cat, as a DLRM has them, compiled and not."""
 import torch
 import torch.nn.functional as F
 
@@ -6,7 +6,8 @@ from peers_data import INDEX_TYPES, TYPES, compiled, only_pass, random
 from peers_timing import sets_for
 
 CHECKS = [("embedding batch=50 tables=3 dim=3,16,17 rows=20,1,300 dense=5 hash=modulus", 0),
-          ("embedding batch=50 tables=2 dim=8 rows=20 pooling=mean count=700", 1e-5)]
+          ("embedding batch=50 tables=2 dim=8 rows=20 pooling=mean count=700", 1e-5),
+          ("embedding batch=50 tables=2 dim=8 rows=20 dense=4 hash=modulus pass=backward", 1e-5)]
 POOLINGS = ("sum", "mean", "max")
 
 
@@ -42,10 +43,23 @@ def pooled(rows, hash, pooling, out_type):
     return pool
 
 
+def summed(rows, dims, hash, dense):
+    """The gradients of all rows of the tables, zeros for those that no id names, and of the dense part."""
+
+    def add_up(gradient, index):
+        first, *parts = gradient.split([dense, *dims], 1)
+        sums = [torch.zeros(height, d, dtype=gradient.dtype, device=gradient.device).index_add_(
+            0, hashed(index[:, t], height, hash), part) for t, (height, d, part) in enumerate(zip(rows, dims, parts))]
+        return [first.contiguous(), *sums]
+
+    return add_up
+
+
 def embedding(batch="0", tables="26", dim="16", rows="1000000", dense="0", dtype="f32", table_dtype="", index="i64",
               hash="none", mode="assume_valid", pooling="none", count="0", offsets="i64", sample_weights="none", **others):
-    if mode != "assume_valid" or only_pass(others) != "forward":
-        raise ValueError(f"mode={mode}" if mode != "assume_valid" else "pass=backward")
+    backward = only_pass(others) == "backward"
+    if mode != "assume_valid" or (backward and pooling != "none"):
+        raise ValueError(f"mode={mode}" if mode != "assume_valid" else f"pass=backward pooling={pooling}")
     tables, batch, dense = int(tables), int(batch), int(dense)
     dims, heights, out_type = of_each(dim, tables), of_each(rows, tables), TYPES[dtype]
     names = (table_dtype or dtype).split(",")
@@ -60,7 +74,10 @@ def embedding(batch="0", tables="26", dim="16", rows="1000000", dense="0", dtype
         return torch.randint(0, height if hash == "none" else top, shape, device="cuda", dtype=torch.int64).to(entry)
 
     def one():
-        weights = [random(kind, height, d) for kind, height, d in zip(kinds, heights, dims)]
+        weights = [] if backward else [random(kind, height, d) for kind, height, d in zip(kinds, heights, dims)]
+        if backward:
+            gradient = random(out_type, batch, dense + sum(dims))
+            return gradient, torch.stack([drawn(height, batch) for height in heights], 1)
         first = random(out_type, batch, dense) if dense else None
         if pooling not in POOLINGS:
             return weights, torch.stack([drawn(height, batch) for height in heights], 1), first
@@ -69,7 +86,11 @@ def embedding(batch="0", tables="26", dim="16", rows="1000000", dense="0", dtype
         return weights, [drawn(height, ids) for height in heights], [b.to(entry) for b in begins], first, factors
 
     bags = pooling in POOLINGS
-    call = pooled(heights, hash, pooling, out_type) if bags else looked_up(heights, hash, out_type)
-    name = "embedding_bag" if bags else "embedding"
+    if backward:
+        call, name = summed(heights, dims, hash, dense), "index_add into zeros"
+    elif bags:
+        call, name = pooled(heights, hash, pooling, out_type), "embedding_bag and cat"
+    else:
+        call, name = looked_up(heights, hash, out_type), "embedding and cat"
     operands = [one() for _ in range(sets_for(max(nbytes, 1), held))]
-    return {f"torch {name} and cat": call, f"torch.compile {name} and cat": compiled(call)}, operands, nbytes
+    return {f"torch {name}": call, f"torch.compile {name}": compiled(call)}, operands, nbytes

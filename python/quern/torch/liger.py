@@ -1,4 +1,4 @@
-"""Liger-Kernel's rope, swiglu and geglu by quern's kernels.
+"""Liger-Kernel's rope, swiglu, geglu and embedding by quern's kernels.
 
     import quern.torch.liger
     quern.torch.liger.use()          # before liger_kernel.transformers is imported
@@ -13,7 +13,7 @@ import torch
 
 _ops = torch.ops.quern
 
-__all__ = ["LigerGELUMulFunction", "LigerRopeFunction", "LigerSiLUMulFunction"]
+__all__ = ["LigerEmbeddingFunction", "LigerGELUMulFunction", "LigerRopeFunction", "LigerSiLUMulFunction"]
 
 
 def _gated(a, b, activation):
@@ -35,6 +35,15 @@ class LigerGELUMulFunction:
     @staticmethod
     def apply(a, b):
         return _gated(a, b, "gelu_tanh")
+
+
+class LigerEmbeddingFunction:
+    """Rows of a table, [rows, dim], for indices of any shape."""
+
+    @staticmethod
+    def apply(embeddings, indices):
+        rows = _ops.embedding([embeddings.contiguous()], indices.reshape(-1, 1))[0]
+        return rows.view(*indices.shape, embeddings.shape[1])
 
 
 class LigerRopeFunction:

@@ -27,7 +27,8 @@ get() {
 
 get liger linkedin/Liger-Kernel ead96b618e5c67bddc6a6e9bcb99bfe6b5ab661c \
   LICENSE src/liger_kernel test/__init__.py test/conftest.py test/utils.py \
-  test/transformers/test_rope.py test/transformers/test_swiglu.py test/transformers/test_geglu.py
+  test/transformers/test_rope.py test/transformers/test_swiglu.py test/transformers/test_geglu.py \
+  test/transformers/test_embedding.py
 # Its layers and its padding run as they are, on the kernel of flash_attention/flash_attn/ops beside this file.
 get flash-attention Dao-AILab/flash-attention 0251105a2fb19d2957484b7f023cd8c115286ced \
   LICENSE tests/test_rotary.py flash_attn/layers/__init__.py flash_attn/layers/rotary.py flash_attn/bert_padding.py

@@ -35,9 +35,9 @@ class Suite:
 
 SUITES = {
     "liger": Suite(
-        title="Liger-Kernel: rope, swiglu, geglu",
-        functions=("rope", "glu"),
-        tests=tuple(f"test/transformers/test_{name}.py" for name in ("rope", "swiglu", "geglu")),
+        title="Liger-Kernel: rope, swiglu, geglu, embedding",
+        functions=("rope", "glu", "embedding"),
+        tests=tuple(f"test/transformers/test_{name}.py" for name in ("rope", "swiglu", "geglu", "embedding")),
         ours="liger",
         paths=(".", "src"),
         plugins=("outside_setup",),

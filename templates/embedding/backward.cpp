@@ -14,7 +14,7 @@ namespace {
 
 using common::divide_up;
 
-constexpr std::int64_t kMost = std::int64_t{1} << 31;  // keys, values and bags are below it
+constexpr std::int64_t kMostKeys = std::int64_t{1} << 31;  // keys, values and bags are below it
 
 template <class F>
 std::int64_t over_tables(const Embedding& p, std::int64_t first, const F& f) {
@@ -32,15 +32,15 @@ std::string check_tables(const Embedding& p) {
       return cat("strides is below the dim of table ", t, ", ", dim_of(p, t),
                  ", so rows that are written would overlap");
   }
-  if (all_rows(p) >= kMost) return "rows are too many: with pass=backward all tables together have below 2^31";
+  if (all_rows(p) >= kMostKeys) return "rows are too many: with pass=backward all tables together have below 2^31";
   if (p.dense_stride != 0 && p.dense_stride < p.dense)
     return "dense_stride is below dense, so rows of dense_gradient would overlap";
   return {};
 }
 
 std::string check_ids(const Embedding& p) {
-  if (ids_of(p) >= kMost) return "pass=backward sorts below 2^31 ids: use a smaller batch";
-  if (bags_of(p) >= kMost) return "batch times tables must be below 2^31 with pass=backward";
+  if (ids_of(p) >= kMostKeys) return "pass=backward sorts below 2^31 ids: use a smaller batch";
+  if (bags_of(p) >= kMostKeys) return "batch times tables must be below 2^31 with pass=backward";
   return {};
 }
 

@@ -18,7 +18,9 @@ using common::divide_up;
 
 constexpr std::int64_t kMostBytes = 32;  // of a slot, in out and in a table
 
-Cut cut_of(const Embedding& p, const Config& c) { return {c[kElements], is_pooled(p) ? 1 : c[kUnroll], c[kThreads]}; }
+Cut cut_of(const Embedding& p, const Config& c) {
+  return {c[Lookup::kElements], is_pooled(p) ? 1 : c[Lookup::kUnroll], c[Lookup::kThreads]};
+}
 
 unsigned long long address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
@@ -140,23 +142,23 @@ std::int32_t in_flight(const Embedding& p, std::int64_t elements, const DeviceMo
 
 Config config_for(const Embedding& p, std::int64_t elements, const DeviceModel& model) {
   Config config;
-  config[kElements] = static_cast<std::int32_t>(elements);
-  config[kUnroll] = in_flight(p, elements, model);
-  config[kThreads] = 256;
-  config[kStoreStream] = elements * bytes(p.dtype) >= 8 ? 1 : 0;
+  config[Lookup::kElements] = static_cast<std::int32_t>(elements);
+  config[Lookup::kUnroll] = in_flight(p, elements, model);
+  config[Lookup::kThreads] = 256;
+  config[Lookup::kStoreStream] = elements * bytes(p.dtype) >= 8 ? 1 : 0;
   return config;
 }
 
 }  // namespace
 
 bool elements_divide(const Embedding& p, const Target&, const Config& c) {
-  return natural_elements(p, 16) % c[kElements] == 0;
+  return natural_elements(p, 16) % c[Lookup::kElements] == 0;
 }
 bool elements_fit(const Embedding& p, const Target&, const Config& c) {
-  return c[kElements] * widest_type(p) <= kMostBytes;
+  return c[Lookup::kElements] * widest_type(p) <= kMostBytes;
 }
 bool registers_suffice(const Embedding& p, const Target&, const Config& c) {
-  return c[kElements] * widest_type(p) * c[kUnroll] <= 128;
+  return c[Lookup::kElements] * widest_type(p) * c[Lookup::kUnroll] <= 128;
 }
 
 int Lookup::variants(const Embedding& p, const Target&, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
@@ -173,9 +175,9 @@ int Lookup::variants(const Embedding& p, const Target&, const DeviceModel& model
 
 // Of the list of tables, the largest of all entries; single elements are aligned to themselves, which quern checks.
 std::uint32_t Lookup::alignment(const Embedding& p, int operand, const Config& config) {
-  if (config[kElements] == 1) return 1;
+  if (config[Lookup::kElements] == 1) return 1;
   const std::int64_t size = operand == kWeights ? widest_type(p) : bytes(p.dtype);
-  return static_cast<std::uint32_t>(std::min<std::int64_t>(config[kElements] * size, kMostBytes));
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(config[Lookup::kElements] * size, kMostBytes));
 }
 
 void Lookup::specialize(const Embedding& p, const Target&, const Config& config, Spec& spec) {
@@ -185,11 +187,11 @@ void Lookup::specialize(const Embedding& p, const Target&, const Config& config,
     spec.integer("most", std::extent_v<decltype(Params::first)>);
   });
   spec.integer("max_threads", common::kMaxThreads);
-  spec.integer("elements", config[kElements]);
+  spec.integer("elements", config[Lookup::kElements]);
   spec.integer("tile_rows", cut_of(p, config).tile_rows);
-  spec.integer("ids_in_flight", config[kUnroll]);
-  spec.flag("load_once", config[kLoadOnce] == 1);
-  spec.flag("store_stream", config[kStoreStream] == 1);
+  spec.integer("ids_in_flight", config[Lookup::kUnroll]);
+  spec.flag("load_once", config[Lookup::kLoadOnce] == 1);
+  spec.flag("store_stream", config[Lookup::kStoreStream] == 1);
   spec.flag("limited", needs_limits(p));
   spec.flag("scaled", p.scale != DType::none);
   specialize_rows(p, spec);

@@ -34,8 +34,6 @@ enum OperandNumber {
   kSampleWeightsGradient,
   kWorkspace
 };
-// In the order of Lookup::kParameters.
-enum Parameters { kElements, kUnroll, kThreads, kLoadOnce, kStoreStream };
 inline constexpr std::int32_t kElementCounts[] = {1, 2, 4, 8, 16, kNoMore};
 inline constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 inline constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
@@ -48,6 +46,7 @@ bool registers_suffice(const Embedding& p, const Target&, const Config& c);
 struct Lookup {
   using Problem = Embedding;
   using Args = EmbeddingArgs;
+  enum Parameters { kElements, kUnroll, kThreads, kLoadOnce, kStoreStream };  // in the order of kParameters
   template <bool (*F)(const Embedding&, const Target&, const Config&)>
   static constexpr auto holds = &holds_for<Embedding, F>;
 

@@ -45,7 +45,8 @@ Unit empty_unit() { return {{"empty.cu", kEmpty}, {}}; }
 // need a spec.
 bool is_for_any_kernel(const SourceFile& file) {
   const std::string_view path = file.path;
-  return !path.starts_with("common/twin") && !path.starts_with("moe/") && !path.starts_with("rows/");
+  return !path.starts_with("common/twin") && !path.starts_with("moe/") && !path.starts_with("rows/") &&
+         !path.starts_with("sort/");
 }
 
 // Includes every header that any kernel may include, before a kernel that uses none.

@@ -231,7 +231,7 @@ struct InteractionFamily {
     const auto span = [&](std::int64_t stride, std::int64_t row) { return ((p.batch - 1) * stride + row) * size; };
     auto& params = launch.make_params<Params>();
     params.source = bytes_at(a.source.data);
-    params.source_end = params.source + span(source_stride(p), numbers_of(p));
+    if (params.source != nullptr) params.source_end = params.source + span(source_stride(p), numbers_of(p));
     params.out = static_cast<unsigned char*>(is_backward(p) ? a.source_gradient.data : a.out.data);
     params.gradient = bytes_at(a.gradient.data);
     if (params.gradient != nullptr) params.gradient_end = params.gradient + span(out_stride(p), columns_of(p));

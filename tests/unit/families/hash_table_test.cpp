@@ -138,7 +138,7 @@ TEST(HashTableFormat, ASearchFindsWhatAMapFinds) {
       const std::vector<Entry> table = hash_table_of(keys, capacity);
       const auto mask = static_cast<std::uint32_t>(capacity - 1);
       for (std::int64_t key = -capacity - 2; key < capacity + 2; ++key) {
-        for (const std::int64_t wanted : {key, kLeastKey + capacity + key, kMostKey - capacity - key}) {
+        for (const std::int64_t wanted : {key, kLeastKey + capacity + 2 + key, kMostKey - capacity - 2 - key}) {
           const auto at = map.find(wanted);
           EXPECT_EQ(hash::find(table.data(), mask, wanted), at == map.end() ? -1 : at->second)
               << capacity << " " << wanted;

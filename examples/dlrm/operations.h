@@ -41,7 +41,8 @@ class Operations {
 };
 
 std::unique_ptr<Operations> plain_operations();
-// Throws quern::Error, and std::runtime_error for a library that is no driver. `libcuda`: a path or a name.
+// `libcuda`: the driver library, a path or a name. Throws quern::Error; std::runtime_error if the library cannot be
+// opened or lacks a function.
 std::unique_ptr<Operations> kernel_operations(const std::string& libcuda);
 
 }  // namespace examples

@@ -26,8 +26,8 @@ std::string check_tables(const Embedding& p) {
   for (int t = 0; t < tables(p); ++t) {
     if (bytes(type_of(p, t)) == 1)
       return cat("pass=backward is for tables of f32, f16 and bf16: table ", t,
-                 " has an 8-bit type, which no update "
-                 "leaves what it was");
+                 " has an 8-bit type, whose rows cannot be "
+                 "updated");
     if (stride_of(p, t) < dim_of(p, t))
       return cat("strides is below the dim of table ", t, ", ", dim_of(p, t),
                  ", so rows that are written would overlap");
@@ -35,12 +35,6 @@ std::string check_tables(const Embedding& p) {
   if (all_rows(p) >= kMostKeys) return "rows are too many: with pass=backward all tables together have below 2^31";
   if (p.dense_stride != 0 && p.dense_stride < p.dense)
     return "dense_stride is below dense, so rows of dense_gradient would overlap";
-  return {};
-}
-
-std::string check_ids(const Embedding& p) {
-  if (ids_of(p) >= kMostKeys) return "pass=backward sorts below 2^31 ids: use a smaller batch";
-  if (bags_of(p) >= kMostKeys) return "batch times tables must be below 2^31 with pass=backward";
   return {};
 }
 
@@ -99,12 +93,19 @@ std::int64_t workspace_words(const Embedding& p) {
   return ids_of(p) == kOpen || p.batch == kOpen ? kOpen : workspace_of(p).words;
 }
 
+std::string check_ids(const Embedding& p) {
+  if (!is_backward(p)) return {};
+  if (ids_of(p) >= kMostKeys) return "pass=backward sorts below 2^31 ids: use a smaller batch";
+  if (bags_of(p) >= kMostKeys) return "batch times tables must be below 2^31 with pass=backward";
+  return {};
+}
+
 std::string check_backward(const Embedding& p) {
   if (!is_backward(p)) {
     if (has_optimizer(p)) return "optimizer is of pass=backward: a lookup updates nothing";
     return is_stochastic(p) ? "rounding is of pass=backward with an optimizer" : "";
   }
-  for (const auto rule : {check_tables, check_ids, check_optimizer}) {
+  for (const auto rule : {check_tables, check_optimizer}) {
     if (std::string refusal = rule(p); !refusal.empty()) return refusal;
   }
   return {};

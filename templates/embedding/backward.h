@@ -65,6 +65,7 @@ std::int64_t workspace_words(const Embedding& p);
 
 // The rules of the backward pass: a sentence, or "".
 std::string check_backward(const Embedding& p);
+std::string check_ids(const Embedding& p);  // their number
 void backward_reference(const Embedding& p, const EmbeddingArgs& a);
 std::int64_t backward_bytes(const Embedding& p);
 

@@ -223,6 +223,7 @@ struct EmbeddingFamily {
   }
   static Table<SourceFile> sources() { return embedded::embedding_sources(); }
   static std::string check(const Embedding& p) { return embedding::check(p); }
+  static std::string check_extents(const Embedding& p) { return embedding::check_extents(p); }
 
   static void reference(const Embedding& p, const Args& a) {
     is_backward(p) ? backward_reference(p, a) : embedding::reference(p, a);

@@ -27,7 +27,7 @@ struct EmbeddingArgs {
                     // id was good. Of bad offsets it is `count` plus the bag's number
   // pass=backward takes index, offsets and sample_weights too:
   In gradient = {};                  // of out: [batch, dense + all dims] of dtype, rows out_stride elements apart
-  OutList weights_gradient = {};     // optimizer=none: as weights. Rows that no id names stay as they are
+  OutList weights_gradient = {};     // optimizer=none: as weights. Rows without an id keep their contents
   OutList updated = {};              // another optimizer: the tables, as weights, updated in place
   OutList moments = {};              // row_adagrad: [rows[t]] of f32; adam: [rows[t], dim[t]] of f32
   OutList squares = {};              // adam: [rows[t], dim[t]] of f32

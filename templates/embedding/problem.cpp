@@ -55,6 +55,10 @@ std::string check_sizes(const Embedding& p) {
   if (width_of(p) >= kMostColumns) return "dense and the dims are too large: a row of out has below 2^28 elements";
   if (p.out_stride != 0 && p.out_stride < width_of(p))
     return cat("out_stride is below the elements of a row, ", width_of(p), ", so rows of out would overlap");
+  return {};
+}
+
+std::string check_batch(const Embedding& p) {
   for (const std::int64_t stride : {out_stride(p), dense_stride(p), index_stride(p), p.tables}) {
     if (exceeds(p.batch, stride)) return "batch is too large: an operand has at most 2^46 elements";
   }
@@ -69,9 +73,12 @@ std::string check_pooling(const Embedding& p) {
     return {};
   }
   if (p.sample_weights != DType::none) return "sample_weights are for pooling=sum: without pooling an id is alone";
-  if (p.count > 0) return "count is the number of ids of all bags: set pooling=sum, mean or max";
   if (p.padding.count != 0 && !is_backward(p)) return "padding is what bags pass over: set pooling=sum, mean or max";
   return {};
+}
+
+std::string check_count(const Embedding& p) {
+  return is_pooled(p) || p.count <= 0 ? "" : "count is the number of ids of all bags: set pooling=sum, mean or max";
 }
 
 std::string check_vocabularies(const Embedding& p) {
@@ -82,7 +89,7 @@ std::string check_vocabularies(const Embedding& p) {
     const std::int64_t capacity = capacity_of(p, t);
     if ((capacity & (capacity - 1)) != 0)
       return cat(of_table("capacity", p.capacity, t), "=", capacity,
-                 " is no power of two: it is the number of slots of hash_table's table");
+                 " is not a power of two: give the capacity with which hash_table built the table");
   }
   return {};
 }
@@ -98,13 +105,22 @@ std::string check_modes(const Embedding& p) {
   return {};
 }
 
-}  // namespace
-
-std::string check(const Embedding& p) {
-  for (const auto rule : {check_lists, check_sizes, check_pooling, check_vocabularies, check_modes, check_backward}) {
+template <std::size_t N>
+std::string first_refusal(const Embedding& p, std::string (*const (&rules)[N])(const Embedding&)) {
+  for (const auto rule : rules) {
     if (std::string refusal = rule(p); !refusal.empty()) return refusal;
   }
   return {};
 }
+
+}  // namespace
+
+std::string check(const Embedding& p) {
+  return first_refusal(p, {check_lists, check_sizes, check_pooling, check_vocabularies, check_modes, check_backward,
+                           check_batch, check_count, check_ids});
+}
+
+// Without a loop over the tables.
+std::string check_extents(const Embedding& p) { return first_refusal(p, {check_batch, check_count, check_ids}); }
 
 }  // namespace quern::embedding

@@ -11,6 +11,8 @@ namespace quern::embedding {
 
 // The rules between fields: a sentence, or "".
 std::string check(const Embedding& p);
+// Those that the batch or the number of ids can break.
+std::string check_extents(const Embedding& p);
 void reference(const Embedding& p, const EmbeddingArgs& a);
 
 // What an id of table t does.

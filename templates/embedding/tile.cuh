@@ -23,7 +23,7 @@ struct Lane {
   u32 column;
   i64 first;
   u32 step;
-  i64 rows;  // of out; 0 where there is no such column
+  i64 rows;  // of out; 0 for a column past the last
 
   QUERN_DEVICE i64 row(int i) const { return first + static_cast<i64>(i * step); }
   QUERN_DEVICE bool has(int i) const { return row(i) < rows; }

@@ -14,7 +14,7 @@ void reference(const Interaction& p, const InteractionArgs& a);
 Tolerance tolerance(const Interaction& p);
 
 // Of source, or of the gradient. Of 16-bit numbers the sums of the form lower are exact in each order. One vector of 16
-// has one number that is no ordinary one, and zeros, of which sums are exact too.
+// has one NaN, infinity or denormal, and zeros else: those sums are exact too.
 void generate_source(const Interaction& p, std::uint64_t seed, void* data);
 void generate_gradient(const Interaction& p, std::uint64_t seed, void* data);
 

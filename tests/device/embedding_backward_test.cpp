@@ -19,20 +19,6 @@ namespace {
 
 class EmbeddingBackwardOnDevice : public ReplayTest {
  protected:
-  HostOperands launched(const AnyProblem& problem, const HostOperands& host, const std::string& config) {
-    PrepareOptions changed;
-    changed.config = config;
-    const AnyPlan plan = runtime().prepare_any(problem.family(), problem.data(), changed);
-    DeviceOperands device(driver(), host);
-    device.upload(host);
-    const AnyArgs args = device.args(AnyArgs(problem.family()));
-    plan.launch(nullptr, args.data());
-    synchronize();
-    HostOperands got = host;
-    device.download(got);
-    return got;
-  }
-
   // Of threads and blocks, where the driver can change it.
   void set_order(int seed) {
     if (driver().runs_host_images())
@@ -62,17 +48,17 @@ TEST_F(EmbeddingBackwardOnDevice, TenRunsAndEachConfigGiveTheSameBits) {
     const AnyProblem problem = runtime().parse(cat("embedding pass=backward batch=1500 tables=3 ", fields));
     HostOperands host(problem.family(), problem.data());
     host.generate(3, false);
-    const HostOperands first = launched(problem, host, "");
+    const HostOperands first = launched(host, "");
     EXPECT_EQ(compare(first, host.reference(AnyArgs(problem.family()))).difference, "") << fields;
     for (int run = 1; run < 10; ++run) {
       set_order(run % 3 == 0 ? 0 : run);
-      EXPECT_TRUE(same_bits(first, launched(problem, host, ""))) << fields << ", run " << run;
+      EXPECT_TRUE(same_bits(first, launched(host, ""))) << fields << ", run " << run;
     }
     set_order(0);
     for (const char* config : {"sum.elements=1,sum.lanes=32", "sum.elements=2,sum.lanes=32,sum.batch=4",
                                "sum.positions=2,sum.threads=128", "sum.positions=32,sum.resident=1",
                                "sort.threads=1024,sort.bits=4", "sort.threads=256,sort.bits=8,sort.unroll=8"})
-      EXPECT_TRUE(same_bits(first, launched(problem, host, config))) << fields << " with " << config;
+      EXPECT_TRUE(same_bits(first, launched(host, config))) << fields << " with " << config;
   }
 }
 
@@ -133,7 +119,7 @@ TEST_F(EmbeddingBackwardOnDevice, RunsOfEveryLength) {
     host.generate(2, false);
     std::copy(ids.begin(), ids.end(), reinterpret_cast<std::int64_t*>(host.data(place(host, "index"))));
     for (const char* config : {"", "sum.positions=2", "sum.positions=32,sum.batch=1"})
-      EXPECT_EQ(compare(launched(problem, host, config), host.reference(AnyArgs(problem.family()))).difference, "")
+      EXPECT_EQ(compare(launched(host, config), host.reference(AnyArgs(problem.family()))).difference, "")
           << fields << " with " << config;
   }
 }
@@ -149,7 +135,7 @@ TEST_F(EmbeddingBackwardOnDevice, IdsOfEveryKind) {
   const std::int64_t bags[] = {3, 3, 3, 100, 100, 101, 101, 220, 300, 300};
   std::copy(std::begin(bags), std::end(bags), offsets);
   const auto expect_equal = [&](const char* what) {
-    EXPECT_EQ(compare(launched(problem, host, ""), host.reference(AnyArgs(problem.family()))).difference, "") << what;
+    EXPECT_EQ(compare(launched(host, ""), host.reference(AnyArgs(problem.family()))).difference, "") << what;
   };
   std::fill(ids, ids + 300, 7);
   expect_equal("all ids equal");
@@ -171,7 +157,7 @@ TEST_F(EmbeddingBackwardOnDevice, WeightsOfIdsInNoBagHaveZeroGradients) {
     auto* const offsets = reinterpret_cast<std::int64_t*>(host.data(place(host, "offsets")));
     const std::int64_t bags[] = {3, 5};
     std::copy(bags, bags + batch, offsets);
-    const HostOperands got = launched(problem, host, "");
+    const HostOperands got = launched(host, "");
     EXPECT_EQ(compare(got, host.reference(AnyArgs(problem.family()))).difference, "") << batch;
     const auto* const made = reinterpret_cast<const float*>(got.data(place(got, "sample_weights_gradient")));
     for (const int outside : {0, 1, 2}) EXPECT_EQ(made[outside], 0) << outside;

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "driver/stream.h"
-#include "support/device.h"
+#include "support/replay.h"
 #include "testbench/operands.h"
 
 namespace quern::test {
@@ -23,7 +23,7 @@ T* numbers_of(HostOperands& host, EmbeddingOperand operand) {
   return reinterpret_cast<T*>(host.data(host.place({operand, 0})));
 }
 
-class EmbeddingOnDevice : public DeviceTest {
+class EmbeddingOnDevice : public ReplayTest {
  protected:
   HostOperands generated(const AnyProblem& problem) {
     HostOperands host(problem.family(), problem.data());
@@ -32,18 +32,6 @@ class EmbeddingOnDevice : public DeviceTest {
       if (host.present(i) && host.name(i) == "report") std::memset(host.data(i), 0xff, sizeof(std::int64_t));
     }
     return host;
-  }
-
-  HostOperands launched(const AnyProblem& problem, const HostOperands& host) {
-    DeviceOperands device(driver(), host);
-    const AnyArgs args = device.args(AnyArgs(problem.family()));
-    const AnyPlan plan = runtime().prepare_any(problem.family(), problem.data(), {});
-    device.upload(host);
-    plan.launch(nullptr, args.data());
-    driver().check(driver()->CtxSynchronize(), Stage::launch, "cuCtxSynchronize");
-    HostOperands got = host;
-    device.download(got);
-    return got;
   }
 
   void expect_as_reference(const AnyProblem& problem, const HostOperands& host, const HostOperands& got) {
@@ -69,7 +57,7 @@ TEST_F(EmbeddingOnDevice, IdsAtTheLimitsOfTheirTypeNameTheRowOfTheirModulus) {
     std::copy(ids.begin(), ids.end(), numbers_of<std::int64_t>(host, kIndex));
     float* const table = numbers_of<float>(host, kWeights);
     for (std::int64_t row = 0; row < rows; ++row) table[row] = static_cast<float>(row);
-    HostOperands got = launched(problem, host);
+    HostOperands got = launched(host);
     const float* const out = numbers_of<float>(got, kOut);
     for (std::size_t i = 0; i < ids.size(); ++i)
       EXPECT_EQ(out[i], static_cast<float>(modulus_of(ids[i], rows))) << ids[i] << " of " << rows;
@@ -83,7 +71,7 @@ TEST_F(EmbeddingOnDevice, AnIdOf32BitsWrapsIn32Bits) {
   *numbers_of<std::int32_t>(host, kIndex) = std::numeric_limits<std::int32_t>::max();
   float* const table = numbers_of<float>(host, kWeights);
   for (int row = 0; row < 1000; ++row) table[row] = static_cast<float>(row);
-  HostOperands got = launched(problem, host);
+  HostOperands got = launched(host);
   EXPECT_EQ(*numbers_of<float>(got, kOut), 352) << "-2147483648 modulo 1000";
 }
 
@@ -99,7 +87,7 @@ TEST_F(EmbeddingOnDevice, OffsetsThatNoBagsHaveAreReportedAndReadNothingOutside)
       std::copy(std::begin(offsets), std::end(offsets), numbers_of<std::int64_t>(host, kOffsets));
       std::int64_t* const ids = numbers_of<std::int64_t>(host, kIndex);
       for (int i = 0; i < 40; ++i) ids[i] = i % 20;
-      HostOperands got = launched(problem, host);
+      HostOperands got = launched(host);
       expect_as_reference(problem, host, got);
       if (cat(mode).find("report") == std::string::npos) continue;
       EXPECT_EQ(*numbers_of<std::int64_t>(got, kReport), 40 + 2) << "the bag from 4 to 2";
@@ -117,7 +105,7 @@ TEST_F(EmbeddingOnDevice, ABadIdTakesTheFirstRowAndIsReportedByItsPosition) {
     std::copy(std::begin(ids), std::end(ids), numbers_of<std::int64_t>(host, kIndex));
     if (cat(pooling) != "pooling=none")
       std::iota(numbers_of<std::int32_t>(host, kOffsets), numbers_of<std::int32_t>(host, kOffsets) + 6, 0);
-    HostOperands got = launched(problem, host);
+    HostOperands got = launched(host);
     expect_as_reference(problem, host, got);
     EXPECT_EQ(*numbers_of<std::int64_t>(got, kReport), 3);
   }
@@ -127,7 +115,7 @@ TEST_F(EmbeddingOnDevice, GoodIdsLeaveTheReportAsItWas) {
   const AnyProblem problem = runtime().parse("embedding batch=3 tables=2 dim=4 rows=9 mode=report");
   HostOperands host = generated(problem);
   std::fill_n(numbers_of<std::int64_t>(host, kIndex), 6, 8);
-  HostOperands got = launched(problem, host);
+  HostOperands got = launched(host);
   EXPECT_EQ(*numbers_of<std::int64_t>(got, kReport), -1);
 }
 

@@ -16,19 +16,6 @@ namespace {
 
 class GluOnDevice : public ReplayTest {
  protected:
-  // What a launch makes of `host`'s inputs.
-  HostOperands run(const HostOperands& host, const std::string& config = {}) {
-    PrepareOptions options;
-    options.config = config;
-    const AnyPlan plan = runtime().prepare_any(host.family(), host.problem(), options);
-    DeviceOperands device(driver(), host);
-    device.upload(host);
-    plan.launch(nullptr, device.args(AnyArgs(host.family())).data());
-    synchronize();
-    HostOperands got = host;
-    device.download(got);
-    return got;
-  }
   HostOperands generated(const std::string& text) {
     const AnyProblem problem = runtime().parse(text);
     HostOperands host(problem.family(), problem.data());
@@ -62,12 +49,12 @@ TEST_F(GluOnDevice, EveryConfigHasTheSameBits) {
         "pass=backward bias=f32 bias_gradient=f32 scale=f32", "scaling=mx mode=floor", "scaling=row pass=backward",
         "pass=backward scale=f32 layout=interleaved dtype=f32", "scaling=block128 mode=exact dtype=f32"}) {
     const HostOperands host = generated(cat("glu rows=150 width=640 ", rest));
-    const HostOperands first = run(host);
+    const HostOperands first = launched(host);
     for (const char* config : {"form=0,vector=8,unroll=1", "form=0,vector=16,unroll=1", "form=1,unroll=1",
                                "form=1,unroll=2", "form=1,unroll=4,load_stream=1"}) {
       // Configs that a problem does not have are refused.
       try {
-        const HostOperands other = run(host, config);
+        const HostOperands other = launched(host, config);
         for (const char* name : {"out", "x_gradient", "bias_gradient", "scale_gradient", "scales", "workspace"})
           EXPECT_EQ(text_of(other, name), text_of(first, name)) << rest << " " << config << " " << name;
       } catch (const Error& error) {
@@ -81,10 +68,10 @@ TEST_F(GluOnDevice, SoHaveGradientsOfPointwise) {
   for (const char* rest : {"activation=gelu op=add_mul_act", "activation=silu bias_gradient=f32",
                            "op=add_mul_act activation=mish bias_gradient=f32 multiplier_gradient=f32"}) {
     const HostOperands host = generated(cat("pointwise rows=300 width=640 pass=backward ", rest));
-    const HostOperands first = run(host);
+    const HostOperands first = launched(host);
     for (const char* config :
          {"form=0,vector=8,unroll=1", "form=0,vector=16,unroll=1", "form=2,unroll=1", "form=2,unroll=2"}) {
-      const HostOperands other = run(host, config);
+      const HostOperands other = launched(host, config);
       for (const char* name : {"x_gradient", "y_gradient", "bias_gradient", "multiplier_gradient", "workspace"})
         EXPECT_EQ(text_of(other, name), text_of(first, name)) << rest << " " << config << " " << name;
     }
@@ -98,10 +85,10 @@ TEST_F(GluOnDevice, QuantizedResultsAreThoseOfTwoLaunches) {
     for (const char* scaling : {"scaling=mx", "scaling=mx scale_layout=blocked mode=even", "scaling=row mode=exact",
                                 "scaling=block128 element=e5m2"}) {
       const bool tail = std::string_view(scaling).find("row") == std::string_view::npos;
-      const HostOperands plain = run(generated(cat("glu rows=70 width=200 ", rest)));
+      const HostOperands plain = launched(generated(cat("glu rows=70 width=200 ", rest)));
       HostOperands in = generated(cat("glu rows=70 width=200 ", rest, " ", scaling));
       std::memcpy(in.data(0), plain.data(0), static_cast<std::size_t>(in.bytes(0)));
-      const HostOperands one = run(in);
+      const HostOperands one = launched(in);
       const auto type = static_cast<const Glu*>(plain.problem())->dtype;
       HostOperands second = generated(cat("mxfp8 rows=70 cols=200 ", tail ? "tail=pad " : "", "dtype=",
                                           type == f32   ? "f32 "
@@ -109,7 +96,7 @@ TEST_F(GluOnDevice, QuantizedResultsAreThoseOfTwoLaunches) {
                                                         : "bf16 ",
                                           scaling));
       std::memcpy(second.data(0), plain.data(operand(plain, "out")), static_cast<std::size_t>(second.bytes(0)));
-      const HostOperands two = run(second);
+      const HostOperands two = launched(second);
       EXPECT_EQ(text_of(one, "out"), text_of(two, "out")) << rest << " " << scaling;
       EXPECT_EQ(text_of(one, "scales"), text_of(two, "scales")) << rest << " " << scaling;
     }
@@ -120,7 +107,7 @@ TEST_F(GluOnDevice, QuantizedResultsAreThoseOfTwoLaunches) {
 TEST_F(GluOnDevice, ScalesOfColumnsMayLieAnywhere) {
   for (const char* rest : {"scaling=mx", "scaling=mx scale_layout=blocked", "scaling=block128"}) {
     const HostOperands host = generated(cat("glu rows=128 width=256 direction=both ", rest));
-    const HostOperands expected = run(host);
+    const HostOperands expected = launched(host);
     const AnyPlan plan = runtime().prepare_any(host.family(), host.problem(), {});
     const std::int64_t odd = std::string_view(rest).find("mx") == std::string_view::npos ? 4 : 1;
     for (const char* name : {"scales", "scales_col"}) {
@@ -155,11 +142,11 @@ TEST_F(GluOnDevice, BothWaysTheBitsAreThoseOfTwoLaunches) {
         const int i = operand(in, name);
         if (in.bytes(i) > 0) std::memcpy(plain_in.data(i), in.data(i), static_cast<std::size_t>(in.bytes(i)));
       }
-      const HostOperands one = run(in), plain = run(plain_in);
+      const HostOperands one = launched(in), plain = launched(plain_in);
       HostOperands second =
           generated(cat("mxfp8 rows=", rows, " cols=", backward ? 512 : 256, " tail=pad direction=both ", scaling));
       std::memcpy(second.data(0), plain.data(operand(plain, made)), static_cast<std::size_t>(second.bytes(0)));
-      const HostOperands two = run(second);
+      const HostOperands two = launched(second);
       EXPECT_EQ(text_of(one, made), text_of(two, "out")) << pass << " " << scaling;
       EXPECT_EQ(text_of(one, backward ? "x_gradient_col" : "out_col"), text_of(two, "out_col"))
           << pass << " " << scaling;
@@ -186,9 +173,9 @@ TEST_F(GluOnDevice, ABiasGradientBesideAScalingChangesNoBitOfEither) {
         const int i = operand(in, name);
         if (other.bytes(i) > 0) std::memcpy(other.data(i), in.data(i), static_cast<std::size_t>(in.bytes(i)));
       }
-      return run(other);
+      return launched(other);
     };
-    const HostOperands both = run(in), quantized = made_alone(scaling), summed = made_alone(sums);
+    const HostOperands both = launched(in), quantized = made_alone(scaling), summed = made_alone(sums);
     for (const char* name : {"x_gradient", "scales"})
       EXPECT_EQ(text_of(both, name), text_of(quantized, name)) << plain << scaling << " " << name;
     EXPECT_EQ(sums_of(both), sums_of(summed)) << plain << scaling;
@@ -205,7 +192,7 @@ TEST_F(GluOnDevice, AReplayHasOtherCountsAndSums) {
 // ptr + 4 bytes and the like; x, gradient and outputs apart.
 TEST_F(GluOnDevice, AnyElementAlignedAddressGivesTheSameBits) {
   const HostOperands host = generated("glu rows=37 width=256 pass=backward recompute=out");
-  const HostOperands expected = run(host);
+  const HostOperands expected = launched(host);
   const AnyPlan plan = runtime().prepare_any(host.family(), host.problem(), {});
   for (const int offset : {1, 2, 4, 7}) {
     DeviceOperands device(driver(), host, offset);

@@ -19,19 +19,6 @@ class InteractionOnDevice : public ReplayTest {
     host.generate(seed, false);
     return host;
   }
-  // What a launch makes of `host`'s inputs.
-  HostOperands launched(const HostOperands& host, const std::string& config = {}) {
-    PrepareOptions options;
-    options.config = config;
-    const AnyPlan plan = runtime().prepare_any(host.family(), host.problem(), options);
-    DeviceOperands device(driver(), host);
-    device.upload(host);
-    plan.launch(nullptr, device.args(AnyArgs(host.family())).data());
-    synchronize();
-    HostOperands got = host;
-    device.download(got);
-    return got;
-  }
 };
 
 // Numbers that differ in bits: neither is NaN.

@@ -25,6 +25,20 @@ class ReplayTest : public DeviceTest {
   }
   void run(const AnyProblem& problem, HostOperands& host) { run(problem, host, AnyArgs(problem.family())); }
 
+  // What a launch makes of the inputs, with these changes to the default config.
+  HostOperands launched(const HostOperands& host, const std::string& config = {}) {
+    PrepareOptions options;
+    options.config = config;
+    const AnyPlan plan = runtime().prepare_any(host.family(), host.problem(), options);
+    DeviceOperands device(driver(), host);
+    device.upload(host);
+    plan.launch(nullptr, device.args(AnyArgs(host.family())).data());
+    synchronize();
+    HostOperands got = host;
+    device.download(got);
+    return got;
+  }
+
   // For each seed the graph is launched twice: the second time a workspace is as the launch before has left it. `wild`:
   // floats that the family does not choose are zeros of both signs, infinities and NaNs too.
   void expect_replays(const std::string& text, bool wild = false) {

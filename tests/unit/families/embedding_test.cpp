@@ -59,7 +59,7 @@ TEST(EmbeddingProblem, RefusesFieldsThatHaveNoMeaning) {
   EXPECT_TRUE(has(embedding_refusal("hash=modulus mode=zero"), "with a hash every id names a row"));
   EXPECT_TRUE(has(embedding_refusal("capacity=8"), "set hash=index"));
   EXPECT_TRUE(has(embedding_refusal("hash=index"), "capacity has 0 entries"));
-  EXPECT_TRUE(has(embedding_refusal("hash=index tables=2 capacity=8,12"), "capacity[1]=12 is no power of two"));
+  EXPECT_TRUE(has(embedding_refusal("hash=index tables=2 capacity=8,12"), "capacity[1]=12 is not a power of two"));
   EXPECT_TRUE(has(embedding_refusal("scale=f32"), "scale is of tables of an 8-bit type"));
   EXPECT_TRUE(has(embedding_refusal("scale_strides=4 table_dtype=i8"), "scale_strides is for scales"));
   EXPECT_EQ(embedding_refusal("pooling=sum padding=-1 count=5 sample_weights=bf16"), "");

@@ -37,8 +37,8 @@ TEST(HugeCases, AreOfEachFamilyWhoseRowsMove) {
   std::set<std::string> families;
   for (const test::Case& c : test::huge_cases()) families.insert(c.problem.substr(0, c.problem.find(' ')));
   for (const char* family : {"gather", "scatter", "concat", "row_pad", "multi_row_pad", "moe_map", "moe_permute",
-                             "moe_unpermute", "chunk_sort", "index_sort", "hash_table", "embedding", "rope", "interaction",
-                             "pointwise", "glu", "mxfp8", "mxfp8_dequantize"})
+                             "moe_unpermute", "chunk_sort", "index_sort", "hash_table", "embedding", "rope",
+                             "interaction", "pointwise", "glu", "mxfp8", "mxfp8_dequantize"})
     EXPECT_EQ(families.count(family), 1U) << family;
 }
 

@@ -41,6 +41,26 @@ QUERN_DEVICE void store_relaxed(u32* to, u32 word QUERN_SITE) {
 #endif
 }
 
+// Two words at once, aligned to 8 bytes: a reader sees both or neither.
+QUERN_DEVICE u64 load_relaxed(const u64* from QUERN_SITE) {
+#ifdef __CUDA_ARCH__
+  u64 words;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(words) : "l"(from) : "memory");
+  return words;
+#else
+  QUERN_WATCH(relaxed_load, from, 8);
+  return twin::load_word(from);
+#endif
+}
+QUERN_DEVICE void store_relaxed(u64* to, u64 words QUERN_SITE) {
+#ifdef __CUDA_ARCH__
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(words) : "memory");
+#else
+  QUERN_WATCH(relaxed_store, to, 8);
+  twin::store_word(to, words);
+#endif
+}
+
 // Adds to a word, in the threads for which `mine` holds, and returns the old value. Threads wait for it only when they
 // use it; after a branch all of them would wait.
 QUERN_DEVICE u32 add_relaxed(bool mine, u32* to, u32 addend QUERN_SITE) {

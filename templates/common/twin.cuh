@@ -199,8 +199,14 @@ inline T difference(T a, T b) {
   return a - b;
 }
 
-QUERN_TWIN_UNSEEN inline unsigned load_word(const unsigned* from) { return __atomic_load_n(from, __ATOMIC_RELAXED); }
-QUERN_TWIN_UNSEEN inline void store_word(unsigned* to, unsigned word) { __atomic_store_n(to, word, __ATOMIC_RELAXED); }
+template <class Word>
+QUERN_TWIN_UNSEEN inline Word load_word(const Word* from) {
+  return __atomic_load_n(from, __ATOMIC_RELAXED);
+}
+template <class Word>
+QUERN_TWIN_UNSEEN inline void store_word(Word* to, Word word) {
+  __atomic_store_n(to, word, __ATOMIC_RELAXED);
+}
 
 // Replaces *to by change(*to) and returns the old value.
 template <class T, class F>

@@ -85,7 +85,7 @@ Workspace workspace_of(const Embedding& p) {
   w.groups = w.ids <= kRowsOfGroup ? 0 : 2 * divide_up(w.ids, kRowsOfGroup);
   w.chunks = w.ids <= kRowsOfChunk ? 0 : 2 * divide_up(w.ids, kRowsOfChunk);
   w.stride = largest_dim(p);
-  w.words = w.sums + (w.groups + w.chunks) * w.stride + 2 * w.groups;
+  w.words = w.sums + (w.groups + w.chunks) * w.stride + 2 * w.groups + 1;  // pairs are aligned to 8 bytes
   return w;
 }
 

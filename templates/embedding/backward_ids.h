@@ -10,6 +10,7 @@
 #include "embedding/backward.h"
 #include "embedding/backward_params.cuh"
 #include "embedding/lookup.h"
+#include "sort/workspace.h"
 
 namespace quern::embedding {
 
@@ -49,7 +50,7 @@ void fill_ids(const Embedding& p, const EmbeddingArgs& a, std::int64_t elements,
 
 // Words of the workspace from one on; null in a launch without work.
 inline unsigned* words_at(const EmbeddingArgs& a, std::int64_t first) {
-  return a.workspace.data == nullptr ? nullptr : static_cast<unsigned*>(a.workspace.data) + first;
+  return sort::words_at(a.workspace.data, first);
 }
 
 // The most elements that a slot may have.

@@ -18,12 +18,6 @@ std::int32_t preferred_bits(const Embedding& p, std::int32_t most) {
   return std::max(SortIds::kBitCounts[0], (key_bits(p) + passes - 1) / passes);
 }
 
-// Arranged in sort/digits.cuh.
-std::uint32_t shared_bytes(const Config& c) {
-  const int shares = c[SortIds::kThreads] >> c[SortIds::kBits], arrays = c[SortIds::kThreads] / 32 + 1 + 2 * shares;
-  return static_cast<std::uint32_t>(((arrays << c[SortIds::kBits]) + 32) * 4);
-}
-
 std::int64_t ids_of_block(const Embedding& p, const DeviceModel& model) {
   const std::int64_t most = std::min<std::int64_t>(kMostBlocks, model.multiprocessors), ids = ids_of(p);
   const std::int64_t enough = common::divide_up(ids, is_few(p) ? kFewBlockIds : kBlockIds);
@@ -45,8 +39,8 @@ void fill(const Embedding& p, const EmbeddingArgs& a, SortParamsOf<Most>& params
   params.by_divisor = common::make_divisor32(static_cast<std::uint64_t>(is_pooled(p) ? p.batch : p.tables));
   const Workspace w = workspace_of(p);
   params.out = {words_at(a, w.keys), words_at(a, w.values)};
-  params.spare[0] = {words_at(a, w.spare), words_at(a, w.spare + w.ids)};
-  params.spare[1] = {words_at(a, w.spare + 2 * w.ids), words_at(a, w.spare + 3 * w.ids)};
+  params.spare[0] = sort::pairs_at(a.workspace.data, w.spare);
+  params.spare[1] = sort::pairs_at(a.workspace.data, w.spare + 2 * w.ids);
   params.table = words_at(a, 0);
   params.ended = words_at(a, w.ended);
   params.barrier = words_at(a, w.ended + 1);
@@ -66,7 +60,7 @@ int SortIds::variants(const Embedding& p, const Target&, const DeviceModel&, Var
   };
   const bool open = ids_of(p) == kOpen;
   if (open || is_few(p)) add("few", 256, 1, open ? &is_so<Embedding, is_few> : nullptr);
-  if (open || !is_few(p)) add("many", 512, 4, nullptr);
+  if (open || !is_few(p)) add("many", 512, 8, nullptr);
   return count;
 }
 
@@ -93,7 +87,7 @@ void SortIds::launch(const Embedding& p, const Args& a, const DeviceModel& model
   });
   launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);
   launch.grid[0] = static_cast<std::uint32_t>(blocks);
-  launch.shared_bytes = shared_bytes(config);
+  launch.shared_bytes = sort::shared_bytes(config[kThreads], config[kUnroll], config[kBits]);
   launch.cooperative = blocks > 1;
 }
 

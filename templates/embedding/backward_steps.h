@@ -4,6 +4,7 @@
 
 #include "embedding/backward.h"
 #include "embedding/lookup.h"
+#include "sort/workspace.h"
 
 namespace quern::embedding {
 
@@ -47,19 +48,25 @@ struct SortIds {
   using Args = EmbeddingArgs;
   enum Parameters { kThreads, kUnroll, kBits };
   static constexpr std::int32_t kSortThreads[] = {256, 512, 1024, kNoMore};
+  static constexpr std::int32_t kSortUnrolls[] = {1, 2, 4, 8, 16, kNoMore};
   static constexpr std::int32_t kBitCounts[] = {4, 5, 6, 7, 8, kMostBits, kNoMore};
 
   static bool threads_have_digits(const Embedding&, const Target&, const Config& c) {
     return 1 << c[kBits] <= c[kThreads];
   }
 
+  static bool registers_suffice(const Embedding&, const Target&, const Config& c) {
+    return sort::items_fit(c[kThreads], c[kUnroll]);
+  }
+
   static constexpr Parameter kParameters[] = {
       {"threads", kSortThreads, true, "threads per block"},
-      {"unroll", kUnrolls, true, "ids of a thread that are loaded together"},
+      {"unroll", kSortUnrolls, true, "ids that a thread has at once"},
       {"bits", kBitCounts, true, "bits of a key that a pass sorts by"},
   };
   static constexpr Constraint kConstraints[] = {
       {"a block must have a thread for each digit: at most log2(threads) bits", holds<threads_have_digits>},
+      {"threads times unroll must be at most 8192, to fit the registers", holds<registers_suffice>},
   };
 
   static int variants(const Embedding& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]);

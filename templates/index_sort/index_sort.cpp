@@ -10,6 +10,7 @@
 #include "common/host_types.h"
 #include "index_sort/params.h"
 #include "quern_embedded/index_sort.h"
+#include "sort/workspace.h"
 
 namespace quern {
 namespace {
@@ -23,7 +24,7 @@ enum Operands { kIndex, kOrder, kSorted, kWorkspace };
 enum Parameters { kBlocks, kThreads, kUnroll, kBits };
 constexpr std::int32_t kBlockCounts[] = {0, 1, 8, 16, 32, 64, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {256, 512, 1024, kNoMore};
-constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
+constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, 16, kNoMore};
 constexpr std::int32_t kBitCounts[] = {4, 5, 6, 7, kMostBits, kNoMore};
 
 constexpr std::int64_t kMostCount = (std::int64_t{1} << 31) - 1;
@@ -56,16 +57,14 @@ Layout index_layout(const IndexSort& p) { return Layout::list(p.index, p.count);
 Layout order_layout(const IndexSort& p) { return Layout::list(i32, p.count); }
 Layout workspace_layout(const IndexSort& p) {
   if (p.count == kOpen) return Layout::list(i32, kOpen);
-  return Layout::list(i32, kTableWords + 4 * p.count + 2);
+  return Layout::list(i32, kTableWords + 4 * p.count + 3);
 }
 
 template <Layout (*F)(const IndexSort&)>
 constexpr auto layout = &layout_of<IndexSort, F>;
 
-// Arranged in digits.cuh.
-std::uint32_t shared_bytes(const Config& c) {
-  const int shares = c[kThreads] >> c[kBits], arrays = c[kThreads] / 32 + 1 + 2 * shares;
-  return static_cast<std::uint32_t>(((arrays << c[kBits]) + 32) * 4);
+bool registers_suffice(const IndexSort&, const Target&, const Config& c) {
+  return sort::items_fit(c[kThreads], c[kUnroll]);
 }
 
 struct IndexSortFamily {
@@ -86,7 +85,7 @@ struct IndexSortFamily {
       {"sorted", Role::output, offsetof(IndexSortArgs, sorted), false, layout<order_layout>, "[count]",
        "the indices in that order; rows where one is not in [0, rows)"},
       {"workspace", Role::workspace, offsetof(IndexSortArgs, workspace), false, layout<workspace_layout>,
-       "[262146 + 4 * count]", "scratch memory, zeros before the first launch"},
+       "[262147 + 4 * count]", "scratch memory, zeros before the first launch"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(IndexSortArgs, rows), nullptr},
                                                     {"count", offsetof(IndexSortArgs, count), nullptr}};
@@ -94,10 +93,12 @@ struct IndexSortFamily {
       {"blocks", kBlockCounts, false,
        "most thread blocks; 0: one for each 256 of up to 4096 indices, else for each 1024"},
       {"threads", kThreadCounts, true, "threads per block"},
-      {"unroll", kUnrolls, true, "indices of a thread that are loaded together"},
+      {"unroll", kUnrolls, true, "indices that a thread has at once"},
       {"bits", kBitCounts, true, "bits of a key that a pass sorts by"},
   };
-  static constexpr Table<Constraint> kConstraints{};
+  static constexpr Constraint kConstraints[] = {
+      {"threads times unroll must be at most 8192, to fit the registers", &holds_for<IndexSort, registers_suffice>},
+  };
   static constexpr const char* kBenchCases[] = {
       "index_sort rows=8192 count=65536",
       "index_sort rows=65536 count=65536",
@@ -131,7 +132,7 @@ struct IndexSortFamily {
     };
     const bool open = p.count == kOpen;
     if (open || is_few(p)) add("few", 256, 1, open ? &is_so<IndexSort, is_few> : nullptr);
-    if (open || !is_few(p)) add("many", 512, 4, nullptr);
+    if (open || !is_few(p)) add("many", 512, 8, nullptr);
     return count;
   }
 
@@ -157,15 +158,13 @@ struct IndexSortFamily {
     const std::int64_t each =
         (p.count + blocks_of(p, model, config) * 32 - 1) / (blocks_of(p, model, config) * 32) * 32;
     const std::int64_t blocks = each == 0 ? 0 : (p.count + each - 1) / each;
-    const auto words = [&](std::int64_t first) {
-      return a.workspace.data == nullptr ? nullptr : static_cast<unsigned*>(a.workspace.data) + first;
-    };
+    const auto words = [&](std::int64_t first) { return sort::words_at(a.workspace.data, first); };
     auto& params = launch.make_params<index_sort::Params>();
     params.index = a.index.data;
     params.out = {static_cast<unsigned*>(a.sorted.data), static_cast<unsigned*>(a.order.data)};
     params.table = words(0);
-    params.spare[0] = {words(kTableWords), words(kTableWords + p.count)};
-    params.spare[1] = {words(kTableWords + 2 * p.count), words(kTableWords + 3 * p.count)};
+    params.spare[0] = sort::pairs_at(a.workspace.data, kTableWords);
+    params.spare[1] = sort::pairs_at(a.workspace.data, kTableWords + 2 * p.count);
     params.ended = words(kTableWords + 4 * p.count);
     params.barrier = words(kTableWords + 4 * p.count + 1);
     params.rows = p.rows;
@@ -175,7 +174,7 @@ struct IndexSortFamily {
     launch.empty = p.count == 0;
     launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);
     launch.grid[0] = static_cast<std::uint32_t>(std::max<std::int64_t>(1, blocks));
-    launch.shared_bytes = shared_bytes(config);
+    launch.shared_bytes = sort::shared_bytes(config[kThreads], config[kUnroll], config[kBits]);
     launch.cooperative = blocks > 1;
   }
 

@@ -16,12 +16,13 @@ struct Pairs {
 // A kernel's parameters derive from it.
 struct Buffers {
   Pairs out;
-  Pairs spare[2];     // workspace: what all passes but the last write, in turn
+  unsigned long long*
+      spare[2];       // workspace: pairs that all passes but the last write, in turn; the key is the low word
   unsigned* table;    // workspace: [passes, blocks, digits], each count plus 1
   unsigned* ended;    // workspace: a number of blocks
   unsigned* barrier;  // workspace
   unsigned count;
-  unsigned block_items;  // of a thread block, a multiple of 32
+  unsigned block_items;  // of a thread block
   unsigned passes;
 };
 

@@ -1,11 +1,17 @@
-// The place of each item: after all items of smaller digits, and after the items of its digit in earlier blocks, warps
-// and lanes, so that the sort is stable.
+// The place of a digit's items: after all items of smaller digits, and after those of the digit in earlier blocks, so
+// that the sort is stable.
 #ifndef QUERN_SORT_PLACE_CUH_
 #define QUERN_SORT_PLACE_CUH_
 
-#include "sort/digits.cuh"
+#include "sort/tile.cuh"
 
 namespace quern::sort {
+
+// What a block tells the others about a digit in a pass: the items plus 1, so never 0. Each pass has a part of its own
+// in the table: a block that is behind may still read the part of the pass before.
+QUERN_DEVICE u32* entry(const Buffers& p, const Pass& pass, u32 block, u32 digit) {
+  return p.table + ((pass.number * gridDim.x + block) * kDigits + digit);
+}
 
 // The threads of a digit divide the blocks: share s has blocks s, s + kShares and so on.
 QUERN_DEVICE void add_up_blocks(const Buffers& p, const Pass& pass, u32 digit, u32 share) {
@@ -32,45 +38,26 @@ struct DigitItems {
   u32 before;  // in earlier blocks
 };
 
-QUERN_DEVICE DigitItems items_of(u32 digit) {
-  if (gridDim.x == 1) return {block_digits().get(digit), 0};
+// `own`: the block's items of the thread's digit, which are told to the others.
+QUERN_DEVICE DigitItems items_of(const Buffers& p, const Pass& pass, u32 own) {
+  if (gridDim.x == 1) return {own, 0};
+  if (threadIdx.x < kDigits) store_relaxed(entry(p, pass, blockIdx.x, threadIdx.x), own + 1);
+  if (threadIdx.x < kShares * kDigits) add_up_blocks(p, pass, threadIdx.x % kDigits, threadIdx.x / kDigits);
+  __syncthreads();
   DigitItems sum = {};
+  if (threadIdx.x >= kDigits) return sum;
   for (u32 share = 0; share < kShares; ++share) {
-    sum.all += share_all(share).get(digit);
-    sum.before += share_before(share).get(digit);
+    sum.all += share_all(share).get(threadIdx.x);
+    sum.before += share_before(share).get(threadIdx.x);
   }
   return sum;
 }
 
-QUERN_DEVICE void find_places(const Buffers& p, const Pass& pass) {
-  if (gridDim.x > 1 && threadIdx.x < kShares * kDigits)
-    add_up_blocks(p, pass, threadIdx.x % kDigits, threadIdx.x / kDigits);
-  __syncthreads();
-  const u32 digit = threadIdx.x;
-  const DigitItems own = digit < kDigits ? items_of(digit) : DigitItems{};
+// The place of the block's first item of the thread's digit, where it has one.
+QUERN_DEVICE u32 find_place(const Buffers& p, const Pass& pass, u32 own) {
+  const DigitItems items = items_of(p, pass, own);
   const SharedWords sums = warp_sums();
-  const u32 smaller = block_prefix_sum(own.all, sums);
-  if (digit < kDigits) block_digits().set(digit, smaller + own.before);
-  __syncthreads();
-}
-
-// An item of the workspace that is neither read nor written again.
-QUERN_DEVICE void clear_item(const Pairs& pairs, u32 i) {
-  store_relaxed(pairs.keys + i, 0);
-  store_relaxed(pairs.values + i, 0);
-}
-
-template <class Params>
-QUERN_DEVICE void place_items(const Params& p, const Pass& pass, const Slice& slice) {
-  const SharedWords earlier = counters(warp());
-  for_items(p, pass, slice, [&](u32 i, const Item& item, u32 digit, u32 same) {
-    const u32 before = advance(earlier, digit, same);
-    if (digit == kNone) return;
-    const u32 to = block_digits().get(digit) + before + static_cast<u32>(__popc(same & lanes_below()));
-    store_relaxed(pass.to.keys + to, item.key | pass.to_flag);
-    store_relaxed(pass.to.values + to, item.value | pass.to_flag);
-    if (pass.clears) clear_item(pass.from, i);
-  });
+  return block_prefix_sum(items.all, sums) + items.before;
 }
 
 // Of the pass before, each thread clears what it stored. This block has the counts of this pass of all blocks, which

@@ -7,19 +7,82 @@
 
 namespace quern::sort {
 
+// A thread's items of a tile, counted.
+struct Counted {
+  Item items[kUnroll];
+  u32 ranks[kUnroll];
+  u32 of_digit;  // items of the thread's digit in the tile
+};
+
+template <class Params>
+QUERN_DEVICE void count_tile(const Params& p, const Pass& pass, u32 number, Counted& tile) {
+  const Tile own = tile_at(p, number);
+  read_items(p, pass, own, tile.items);
+  rank_items(pass, own, tile.items, tile.ranks);
+  tile.of_digit = threadIdx.x < kDigits ? add_up_warps(threadIdx.x) : 0;
+}
+
+// Stores the staged pairs of a tile. Those of a digit are adjacent, here and where they go, so that a warp writes whole
+// sectors: a sector for each pair would keep the L2 cache busy four times as long.
+QUERN_DEVICE void store_tile(const Buffers& p, const Pass& pass, u32 count) {
+  const SharedWords distance = distances();
+#pragma unroll 4
+  for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
+    const Vector<8> pair = load_shared<8>(staged(i));
+    const u32 to = distance.get(digit_of(pass, pair.w[0])) + i;
+    if (pass.last) {
+      store_relaxed(p.out.keys + to, pair.w[0]);
+      store_relaxed(p.out.values + to, pair.w[1]);
+    } else {
+      store_relaxed(pass.to + to, static_cast<u64>(pair.w[1]) << 32 | pair.w[0] | pass.to_flag);
+    }
+  }
+}
+
+QUERN_DEVICE void clear_items(const Pass& pass, const Tile& tile) {
+#pragma unroll
+  for (u32 k = 0; k < kUnroll; ++k) {
+    if (tile.has(k)) store_relaxed(pass.from + tile.first + tile.at(k), u64{0});
+  }
+}
+
+// The items of the thread's digit in all tiles of the block. The last one stays counted.
+template <class Params>
+QUERN_DEVICE u32 count_tiles(const Params& p, const Pass& pass, u32 tiles, Counted& tile) {
+  u32 sum = 0;
+#pragma unroll 1
+  for (u32 number = 0; number < tiles; ++number) {
+    if (number > 0) __syncthreads();  // counters are read
+    count_tile(p, pass, number, tile);
+    sum += tile.of_digit;
+  }
+  return sum;
+}
+
+template <class Params>
+QUERN_DEVICE void sort_by_digit(const Params& p, const Pass& pass) {
+  const u32 tiles = tiles_of_block(p);
+  Counted tile;
+  u32 place = find_place(p, pass, count_tiles(p, pass, tiles, tile));
+  clear_entries(p, pass);
+  if (reuses_buffer(p, pass.number)) grid_barrier(p.barrier);
+#pragma unroll 1
+  for (u32 number = 0; number < tiles; ++number) {
+    __syncthreads();  // shared memory is read
+    if (tiles > 1) count_tile(p, pass, number, tile);
+    const Tile own = tile_at(p, number);
+    stage_items(pass, own, tile.items, tile.ranks, tile.of_digit, place);
+    store_tile(p, pass, items_of_tile(p, number));
+    if (pass.clears) clear_items(pass, own);
+    place += tile.of_digit;
+  }
+  __syncthreads();
+}
+
 template <class Params>
 QUERN_DEVICE void sort_pairs(const Params& p) {
-  const Slice slice = slice_of_warp(p);
 #pragma unroll 1
-  for (u32 number = 0; number < p.passes; ++number) {
-    const Pass pass = pass_at(p, number);
-    count_digits(p, pass, slice);
-    publish_digits(p, pass);
-    find_places(p, pass);
-    clear_entries(p, pass);
-    if (reuses_buffer(p, number)) grid_barrier(p.barrier);
-    place_items(p, pass, slice);
-  }
+  for (u32 number = 0; number < p.passes; ++number) sort_by_digit(p, pass_at(p, number));
   clear_last_entries(p, pass_at(p, p.passes - 1));
 }
 

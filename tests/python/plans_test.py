@@ -122,7 +122,7 @@ class Launching(Case):
         plan = quern.prepare("index_sort")
         index = np.array([1, 5, 0])
         order, ordered = np.empty(3, np.int32), np.empty(3, np.int32)
-        workspace = np.zeros(262146 + 4 * 3, np.int32)
+        workspace = np.zeros(262147 + 4 * 3, np.int32)
         plan.launch(index, order, ordered, workspace, rows=4)
         self.same(ordered, np.array([0, 1, 4], np.int32))
         plan.launch(index, order, ordered, workspace, rows=9)

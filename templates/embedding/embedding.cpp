@@ -6,6 +6,7 @@
 #include "embedding/backward_steps.h"
 #include "embedding/lookup.h"
 #include "embedding/problem.h"
+#include "embedding/quantized.h"
 #include "embedding/shape.h"
 #include "quern/choice.h"
 #include "quern_embedded/embedding.h"
@@ -38,7 +39,7 @@ Layout dense_layout(const Embedding& p) {
   return Layout::matrix(p.dense == 0 || is_backward(p) ? DType::none : p.dtype, p.batch, p.dense, dense_stride(p));
 }
 Layout out_layout(const Embedding& p) {
-  return Layout::matrix(is_backward(p) ? DType::none : p.dtype, p.batch, width_of(p), out_stride(p));
+  return Layout::matrix(is_backward(p) ? DType::none : out_type(p), p.batch, width_of(p), out_stride(p));
 }
 Layout report_layout(const Embedding& p) { return Layout::list(reports(p) && !is_backward(p) ? i64 : DType::none, 1); }
 Layout gradient_layout(const Embedding& p) {
@@ -122,6 +123,15 @@ struct EmbeddingFamily {
       choice_field("optimizer", offsetof(Embedding, optimizer), kOptimizers,
                    "backward: what becomes of the gradients of rows"),
       choice_field("rounding", offsetof(Embedding, rounding), kRoundings, "of updated rows of f16 and bf16"),
+      choice_field("scaling", offsetof(Embedding, scaling), kScalings,
+                   "out in 8 bits: which numbers of a row share a scale; none: it has dtype"),
+      dtype_field("element", offsetof(Embedding, element), only(e4m3) | only(e5m2), "scaling: type of out"),
+      choice_field("scale_mode", offsetof(Embedding, scale_mode), kScaleModes,
+                   "scaling: how a scale is rounded to a power of two"),
+      choice_field("policy", offsetof(Embedding, policy), kScalePolicies,
+                   "scaling: treatment of NaN and infinity; te: rceil only"),
+      choice_field("scale_layout", offsetof(Embedding, scale_layout), mx::kScaleLayouts,
+                   "scaling=mx, blocked: atoms of 128 rows x 4 blocks, for block-scaled matrix products"),
   };
   static constexpr Operand kOperands[] = {
       {"weights", Role::input, offsetof(EmbeddingArgs, weights), true, &layout_of<Embedding, weights_layout>,
@@ -162,6 +172,10 @@ struct EmbeddingFamily {
        &layout_of<Embedding, sample_weights_gradient_layout>, "[count]", "backward: the gradient of sample_weights"},
       {"workspace", Role::workspace, offsetof(EmbeddingArgs, workspace), false, &layout_of<Embedding, workspace_layout>,
        "[words]", "backward: zeros before the first launch; each launch restores them"},
+      {"given_scale", Role::input, offsetof(EmbeddingArgs, given_scale), false,
+       &layout_of<Embedding, given_scale_layout>, "[1]", "scaling=tensor: the scale of everything, f32"},
+      {"out_scales", Role::output, offsetof(EmbeddingArgs, out_scales), false, &layout_of<Embedding, out_scales_layout>,
+       "[batch, scales of a row]", "scaling: the scales of out"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {
       {"batch", offsetof(EmbeddingArgs, batch), nullptr},
@@ -179,6 +193,8 @@ struct EmbeddingFamily {
       "embedding batch=65536 rows=100000 dense=16 hash=index capacity=262144",
       "embedding batch=65536 dim=64 dtype=bf16 table_dtype=i8 scale=f32",
       "embedding batch=65536 tables=4 dim=64,16,33,8 dtype=bf16 table_dtype=bf16,f32,bf16,e4m3",
+      "embedding batch=65536 dim=128 dtype=bf16 hash=modulus dense=128 scaling=mx",
+      "embedding batch=65536 dim=128 dtype=bf16 hash=modulus dense=128 scaling=row",
       "embedding batch=4096 pooling=sum count=2183168",
       "embedding batch=4096 dim=128 dtype=bf16 pooling=mean count=2183168",
       "embedding batch=16384 tables=1 dim=64 pooling=sum count=335872 sample_weights=f32",
@@ -230,7 +246,7 @@ struct EmbeddingFamily {
   }
   static Tolerance tolerance(const Embedding& p, int operand) {
     if (is_backward(p)) return {0, 0, operand == kDenseGradient || operand == kWorkspace};
-    return {0, 0, operand != kOut || (!is_pooled(p) && p.table_dtype.count == 0)};
+    return {0, 0, operand != kOut || is_quantized(p) || (!is_pooled(p) && p.table_dtype.count == 0)};
   }
   static std::int64_t bytes(const Embedding& p) {
     return is_backward(p) ? backward_bytes(p) : embedding::bytes_that_move(p);
@@ -239,6 +255,7 @@ struct EmbeddingFamily {
     if (generates_state(p, operand)) return generate_state(p, operand, entry, seed, data), true;
     if (operand == kIndex) return generate_index(p, seed / kSeedsOfProblem, data), true;
     if (operand == kVocabularies) return generate_vocabulary(p, entry, seed / kSeedsOfProblem, data), true;
+    if (operand == kGivenScale) return *static_cast<float*>(data) = mx::given_scale(seed), true;
     if (operand == kOffsets) return generate_offsets(p, seed / kSeedsOfProblem, data), true;
     return false;
   }

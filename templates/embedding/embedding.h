@@ -8,6 +8,8 @@
 #include "quern/embedding_choices.h"
 #include "quern/export.h"
 #include "quern/family.h"
+#include "quern/mx_choices.h"
+#include "quern/scale_choices.h"
 
 namespace quern {
 
@@ -34,6 +36,8 @@ struct EmbeddingArgs {
   Out dense_gradient = {};           // as dense: a copy
   Out sample_weights_gradient = {};  // as sample_weights
   Out workspace = {};                // zeros before the first launch; each launch restores them; one launch at a time
+  In given_scale = {};               // scaling=tensor: a float, by whose reciprocal everything is multiplied
+  Out out_scales = {};               // the other scalings: of out, a row of scales for each of its rows
   std::int64_t batch = kOpen;
   std::int64_t count = kOpen;
   float learning_rate = 0.01F;
@@ -49,6 +53,7 @@ struct EmbeddingArgs {
 // fp32 and rounded once. A row of an 8-bit type is multiplied by its scale first, if the problem has scales. Rows of a
 // bag are added in the order of their ids, with a weight by one fused multiplication and addition; an empty bag gives
 // zeros. The modes are in quern/embedding_choices.h.
+// With a scaling, rows of out are rounded to dtype and then quantized as mxfp8 does; its numbers have 8 bits.
 // COST: one launch. A row is read once for each id that names it.
 //
 // pass=backward takes the gradient of out. Each id that named a row gives it its part of the gradient: times its
@@ -87,6 +92,11 @@ struct Embedding {
   EmbeddingPass pass = EmbeddingPass::forward;
   EmbeddingOptimizer optimizer = EmbeddingOptimizer::none;  // backward: what becomes of the gradients of rows
   EmbeddingRounding rounding = EmbeddingRounding::nearest;  // of updated rows of f16 and bf16
+  EmbeddingScaling scaling = EmbeddingScaling::none;        // forward: of out, dense part and all
+  DType element = DType::e4m3;                              // scaling: type of out: e4m3 or e5m2
+  ScaleMode scale_mode = ScaleMode::rceil;                  // how a scale is made; see quern/scale_choices.h
+  ScalePolicy policy = ScalePolicy::ao;
+  MxScaleLayout scale_layout = MxScaleLayout::plain;  // plain: [batch, scales of a row]
 
   QUERN_API static const Family& family();
 };

@@ -54,6 +54,15 @@ enum class EmbeddingOptimizer : unsigned char { QUERN_EMBEDDING_OPTIMIZERS(QUERN
   VALUE(stochastic) /* to one of the two next ones, by chance and in proportion to how near they are */
 enum class EmbeddingRounding : unsigned char { QUERN_EMBEDDING_ROUNDINGS(QUERN_VALUE) };
 
+// Whether out is stored in 8 bits, and which numbers of a row of it share a scale.
+#define QUERN_EMBEDDING_SCALINGS(VALUE)                                  \
+  VALUE(none)     /* it has dtype */                                     \
+  VALUE(mx)       /* 32 numbers, an E8M0 byte; 255 is NaN */             \
+  VALUE(tensor)   /* everything: `given_scale`, a float on the device */ \
+  VALUE(row)      /* a row: an fp32, made of its largest magnitude */    \
+  VALUE(block128) /* 128 numbers: an fp32 */
+enum class EmbeddingScaling : unsigned char { QUERN_EMBEDDING_SCALINGS(QUERN_VALUE) };
+
 #undef QUERN_VALUE
 
 }  // namespace quern

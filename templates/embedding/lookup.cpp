@@ -9,6 +9,7 @@
 #include "common/host_types.h"
 #include "embedding/backward_ids.h"
 #include "embedding/params.h"
+#include "embedding/quantized.h"
 #include "embedding/shape.h"
 
 namespace quern::embedding {
@@ -62,27 +63,42 @@ void fill_tables(const Embedding& p, const EmbeddingArgs& a, const Cut& cut, Par
   }
 }
 
+// Threads that share a scale: those of a block, or of a row as far as a thread block has room.
+std::int64_t sharing_threads(const Embedding& p, const Cut& cut) {
+  if (p.scaling != EmbeddingScaling::row) return threads_of_block(p, cut.elements);
+  return std::min(common::power_of_two_from(columns_of(p, cut)), cut.threads);
+}
+
+// They are in one tile.
+unsigned lanes_log2(const Embedding& p, const Cut& cut) {
+  const unsigned log2 = common::lanes_log2_of(columns_to_do(p, cut), cut.threads);
+  if (!has_made_scales(p)) return log2;
+  const auto sharing = static_cast<unsigned long long>(sharing_threads(p, cut));
+  return std::max(log2, static_cast<unsigned>(__builtin_ctzll(sharing)));
+}
+
 template <class Params>
 void fill(const Embedding& p, const EmbeddingArgs& a, const Cut& cut, Params& params) {
-  const std::int64_t size = bytes(p.dtype);
+  const std::int64_t size = bytes(p.dtype), to_do = columns_to_do(p, cut);
   params.batch = p.batch;
   params.index = a.index.data;
   params.index_stride = index_stride(p) * bytes(p.index);
   params.columns = static_cast<unsigned>(columns_of(p, cut));
-  params.lanes_log2 = common::lanes_log2_of(columns_of(p, cut), cut.threads);
-  params.across = static_cast<unsigned>(divide_up(params.columns, std::int64_t{1} << params.lanes_log2));
+  params.lanes_log2 = lanes_log2(p, cut);
+  params.across = static_cast<unsigned>(divide_up(to_do, std::int64_t{1} << params.lanes_log2));
   params.dense_columns = static_cast<unsigned>(p.dense / cut.elements);
   params.number_of_tables = static_cast<unsigned>(p.tables);
   fill_tables(p, a, cut, params);
   params.dense = a.dense.data;
   params.dense_stride = dense_stride(p) * size;
   params.out = a.out.data;
-  params.out_stride = out_stride(p) * size;
+  params.out_stride = out_stride(p) * bytes(out_type(p));
   params.report = static_cast<unsigned long long*>(a.report.data);
   params.offsets = a.offsets.data;
   params.bags = static_cast<unsigned long long>(bags_of(p));
   params.sample_weights = a.sample_weights.data;
   params.count = p.count;
+  params.out_scales = has_given_scale(p) ? const_cast<void*>(a.given_scale.data) : a.out_scales.data;
 }
 
 template <class T>
@@ -122,18 +138,24 @@ void specialize_rows(const Embedding& p, Spec& spec) {
   spec.choice("EmbeddingPooling", "pooling", kPoolings[static_cast<int>(p.pooling)]);
 }
 
+std::int64_t least_threads(const Embedding& p, const Cut& cut) {
+  return std::max<std::int64_t>(64, has_made_scales(p) ? sharing_threads(p, cut) : 1);
+}
+
 // Fewer threads where a small problem would leave multiprocessors idle: two blocks for each are enough.
 Cut cut_for(const Embedding& p, const DeviceModel& model, const Config& config) {
   Cut cut = cut_of(p, config);
-  const std::int64_t slots = p.batch * columns_of(p, cut);
-  while (cut.threads > 64 && slots < std::int64_t{2} * model.multiprocessors * cut.threads * cut.tile_rows)
+  const std::int64_t slots = p.batch * columns_of(p, cut), least = least_threads(p, cut);
+  cut.threads = std::max(cut.threads, least);
+  while (cut.threads > least && slots < std::int64_t{2} * model.multiprocessors * cut.threads * cut.tile_rows)
     cut.threads /= 2;
   return cut;
 }
 
 // As many rows in flight as keep two blocks for each multiprocessor, where the batch is known.
 std::int32_t in_flight(const Embedding& p, std::int64_t elements, const DeviceModel& model) {
-  std::int64_t unroll = std::clamp<std::int64_t>(64 / (elements * widest_type(p)), 2, is_pooled(p) ? 4 : 8);
+  const std::int64_t most = is_pooled(p) || p.scaling == EmbeddingScaling::row ? 4 : 8;
+  std::int64_t unroll = std::clamp<std::int64_t>(64 / (elements * widest_type(p)), 2, most);
   if (is_pooled(p) || p.batch == kOpen) return static_cast<std::int32_t>(unroll);
   const std::int64_t slots = p.batch * width_of(p) / elements;
   while (unroll > 1 && slots < std::int64_t{2} * model.multiprocessors * 256 * unroll) unroll /= 2;
@@ -176,7 +198,7 @@ int Lookup::variants(const Embedding& p, const Target&, const DeviceModel& model
 // Of the list of tables, the largest of all entries; single elements are aligned to themselves, which quern checks.
 std::uint32_t Lookup::alignment(const Embedding& p, int operand, const Config& config) {
   if (config[Lookup::kElements] == 1) return 1;
-  const std::int64_t size = operand == kWeights ? widest_type(p) : bytes(p.dtype);
+  const std::int64_t size = operand == kWeights ? widest_type(p) : bytes(operand == kOut ? out_type(p) : p.dtype);
   return static_cast<std::uint32_t>(std::min<std::int64_t>(config[Lookup::kElements] * size, kMostBytes));
 }
 
@@ -196,6 +218,7 @@ void Lookup::specialize(const Embedding& p, const Target&, const Config& config,
   spec.flag("scaled", p.scale != DType::none);
   specialize_rows(p, spec);
   spec.part(is_pooled(p) ? "embedding/pooled.cuh" : "embedding/rows.cuh");
+  specialize_scaling(p, spec);
 }
 
 void Lookup::launch(const Embedding& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
@@ -207,9 +230,11 @@ void Lookup::launch(const Embedding& p, const Args& a, const DeviceModel& model,
     auto& params = launch.make_params<typename decltype(type)::type>();
     fill(p, a, cut, params);
     const std::int64_t tile_rows = (cut.threads >> params.lanes_log2) * cut.tile_rows;
-    tiles = divide_up(p.batch, tile_rows) * params.across;
+    tiles = divide_up(rows_to_do(p), tile_rows) * (p.scaling == EmbeddingScaling::row ? 1 : params.across);
   });
   launch.block[0] = static_cast<std::uint32_t>(cut.threads);
+  if (has_made_scales(p) && sharing_threads(p, cut) > 32)
+    launch.shared_bytes = static_cast<std::uint32_t>(cut.threads / 32 * cut.tile_rows * 4);
   launch.grid[0] = static_cast<std::uint32_t>(std::min<std::int64_t>(tiles, std::numeric_limits<std::uint32_t>::max()));
 }
 

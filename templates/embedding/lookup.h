@@ -32,7 +32,9 @@ enum OperandNumber {
   kSquares,
   kDenseGradient,
   kSampleWeightsGradient,
-  kWorkspace
+  kWorkspace,
+  kGivenScale,
+  kOutScales
 };
 inline constexpr std::int32_t kElementCounts[] = {1, 2, 4, 8, 16, kNoMore};
 inline constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};

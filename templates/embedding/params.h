@@ -43,7 +43,7 @@ struct ParamsOf {
   const void* index;
   long long index_stride;  // bytes; without pooling
   unsigned columns;        // of a row of out
-  unsigned across;         // tiles side by side
+  unsigned across;         // tiles side by side; scaling=row: that a thread block makes one after the other
   unsigned lanes_log2;     // a tile has so many adjacent columns, a power of two, one for each of as many threads
   unsigned dense_columns;  // they come before the tables'
   unsigned number_of_tables;
@@ -60,6 +60,7 @@ struct ParamsOf {
   unsigned long long bags;
   const void* sample_weights;
   long long count;
+  void* out_scales;  // or the given one
 };
 
 }  // namespace quern::embedding

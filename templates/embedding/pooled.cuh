@@ -102,14 +102,14 @@ QUERN_DEVICE void add_some(const Params& p, const Lane& lane, const Source& sour
 }
 
 template <class T>
-QUERN_DEVICE void fill_slots(const Params& p, const Lane& lane, const Source& source, u32 number) {
+QUERN_DEVICE void make_slots(const Params& p, const Lane& lane, const Source& source, u32 number, OutSlots& out) {
   Report report;
   const u64 bag_number = static_cast<u64>(number) * static_cast<u64>(p.batch) + static_cast<u64>(lane.first);
   Bag bag = bag_of(p, bag_number, report);
   Pool pool = {};
 #pragma unroll 1
   for (; bag.begin < bag.end; bag.begin += spec::ids_in_flight) add_some<T>(p, lane, source, bag, pool, report);
-  write(p, lane, 0, pool.as_out());
+  out[0] = pool.as_out();
   report.write(p, source);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "embedding/backward.h"
+#include "embedding/quantized.h"
 #include "embedding/shape.h"
 
 namespace quern::embedding {
@@ -117,7 +118,7 @@ std::string first_refusal(const Embedding& p, std::string (*const (&rules)[N])(c
 
 std::string check(const Embedding& p) {
   return first_refusal(p, {check_lists, check_sizes, check_pooling, check_vocabularies, check_modes, check_backward,
-                           check_batch, check_count, check_ids});
+                           check_scaling, check_batch, check_count, check_ids});
 }
 
 // Without a loop over the tables.

@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "common/host_types.h"
 #include "embedding/problem.h"
+#include "embedding/quantized.h"
 #include "embedding/shape.h"
 #include "hash/reference.h"
 
@@ -31,7 +32,14 @@ class Rows {
 
   void write_row(std::int64_t b) const {
     const std::int64_t size = bytes(p_.dtype);
-    auto* to = static_cast<std::byte*>(a_.out.data) + b * out_stride(p_) * size;
+    if (!is_quantized(p_)) return make_row(b, static_cast<std::byte*>(a_.out.data) + b * out_stride(p_) * size);
+    std::vector<std::byte> numbers(static_cast<std::size_t>(width_of(p_) * size));
+    make_row(b, numbers.data());
+    quantize_row(p_, a_, b, numbers.data());
+  }
+
+  void make_row(std::int64_t b, std::byte* to) const {
+    const std::int64_t size = bytes(p_.dtype);
     const auto* const dense = static_cast<const std::byte*>(a_.dense.data) + b * dense_stride(p_) * size;
     if (p_.dense != 0) std::memcpy(to, dense, static_cast<std::size_t>(p_.dense * size));
     to += p_.dense * size;
@@ -171,6 +179,7 @@ NamedRow row_named(const Embedding& p, const EmbeddingArgs& a, int t, std::int64
 
 void reference(const Embedding& p, const EmbeddingArgs& a) {
   const Rows rows(p, a);
+  if (has_atoms(p)) std::memset(a.out_scales.data, 0, static_cast<std::size_t>(mx::blocked_bytes(scale_grid(p))));
   parallel_for(p.batch, 1 + (1 << 16) / width_of(p), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b) rows.write_row(b);
   });

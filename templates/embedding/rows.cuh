@@ -8,7 +8,7 @@ namespace quern::embedding {
 
 // All ids are read before the first is waited for, then all rows.
 template <class T>
-QUERN_DEVICE void fill_slots(const Params& p, const Lane& lane, const Source& source, u32 number) {
+QUERN_DEVICE void make_slots(const Params& p, const Lane& lane, const Source& source, u32 number, OutSlots& out) {
   constexpr int kRows = spec::tile_rows;
   spec::Index ids[kRows];
   Piece<T> pieces[kRows];
@@ -24,9 +24,7 @@ QUERN_DEVICE void fill_slots(const Params& p, const Lane& lane, const Source& so
     pieces[i].read(source, lane.column, row_of(source, ids[i], position, lane.has(i), report));
   }
 #pragma unroll
-  for (int i = 0; i < kRows; ++i) {
-    if (lane.has(i)) write(p, lane, i, pieces[i].as_out());
-  }
+  for (int i = 0; i < kRows; ++i) out[i] = pieces[i].as_out();
   report.write(p, source);
 }
 

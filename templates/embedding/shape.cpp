@@ -75,7 +75,7 @@ std::int64_t bytes_of_table(const Embedding& p, int t, std::int64_t ids) {
 
 std::int64_t bytes_that_move(const Embedding& p) {
   const std::int64_t ids = is_pooled(p) ? p.count : p.batch * p.tables;
-  std::int64_t all = p.batch * (width_of(p) + p.dense) * bytes(p.dtype) + ids * bytes(p.index);
+  std::int64_t all = p.batch * (width_of(p) * bytes(out_type(p)) + p.dense * bytes(p.dtype)) + ids * bytes(p.index);
   if (is_pooled(p)) all += bags_of(p) * bytes(p.offsets) + ids * bytes(p.sample_weights);
   for (int t = 0; t < tables(p); ++t) all += bytes_of_table(p, t, ids / p.tables);
   return all;

@@ -21,6 +21,10 @@ inline bool reports(const Embedding& p) {
 inline bool has_vocabulary(const Embedding& p) { return p.hash == EmbeddingHash::index; }
 inline bool has_padding(const Embedding& p) { return p.padding.count != 0; }
 
+// Whether out has 8 bits.
+inline bool is_quantized(const Embedding& p) { return p.scaling != EmbeddingScaling::none; }
+inline DType out_type(const Embedding& p) { return is_quantized(p) ? p.element : p.dtype; }
+
 inline constexpr std::int64_t kEntryBytes = 16;  // of a vocabulary's table
 
 // Of table t: an entry of its own, or that of all of them.

@@ -17,6 +17,7 @@ constexpr int kOutBytes = kElements * static_cast<int>(sizeof(Out));
 constexpr LoadHint kLoad = spec::load_once ? LoadHint::once : LoadHint::plain;
 constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
 using OutBits = Vector<kOutBytes>;
+using OutSlots = OutBits[spec::tile_rows];
 
 // The thread's slots: its column of the rows first + i * step for i < spec::tile_rows, as far as they are there.
 struct Lane {
@@ -29,12 +30,17 @@ struct Lane {
   QUERN_DEVICE bool has(int i) const { return row(i) < rows; }
 };
 
-QUERN_DEVICE Lane lane_of(const Params& p) {
-  const u32 lanes = 1u << p.lanes_log2, band = p.across == 1 ? blockIdx.x : blockIdx.x / p.across;
-  const u32 column = ((blockIdx.x - band * p.across) << p.lanes_log2) + (threadIdx.x & (lanes - 1));
+// In the tile of a band of rows that begins at a column.
+QUERN_DEVICE Lane lane_at(const Params& p, u32 band, u32 first_column) {
+  const u32 lanes = 1u << p.lanes_log2, column = first_column + (threadIdx.x & (lanes - 1));
   const u32 step = blockDim.x >> p.lanes_log2;
   const i64 first = static_cast<i64>(band) * static_cast<i64>(step * spec::tile_rows) + (threadIdx.x >> p.lanes_log2);
   return {column, first, step, column < p.columns ? p.batch : 0};
+}
+
+QUERN_DEVICE Lane lane_of(const Params& p) {
+  const u32 band = p.across == 1 ? blockIdx.x : blockIdx.x / p.across;
+  return lane_at(p, band, (blockIdx.x - band * p.across) << p.lanes_log2);
 }
 
 // The last table whose first column is not after the column. Tables without columns are skipped.
@@ -45,21 +51,11 @@ QUERN_DEVICE u32 table_of(const Params& p, u32 column) {
   return table;
 }
 
-QUERN_DEVICE void write(const Params& p, const Lane& lane, int i, const OutBits& bits) {
-  u8* const row = static_cast<u8*>(p.out) + lane.row(i) * p.out_stride;
-  store<kOutBytes, kStore>(row + static_cast<u64>(lane.column) * kOutBytes, bits);
-}
-
-QUERN_DEVICE void copy_dense(const Params& p, const Lane& lane) {
-  OutBits bits[spec::tile_rows];
+QUERN_DEVICE void read_dense(const Params& p, const Lane& lane, OutSlots& out) {
 #pragma unroll
   for (int i = 0; i < spec::tile_rows; ++i) {
     const u8* const row = static_cast<const u8*>(p.dense) + lane.row(i) * p.dense_stride;
-    bits[i] = load_if<kOutBytes, kLoad>(lane.has(i), row + static_cast<u64>(lane.column) * kOutBytes);
-  }
-#pragma unroll
-  for (int i = 0; i < spec::tile_rows; ++i) {
-    if (lane.has(i)) write(p, lane, i, bits[i]);
+    out[i] = load_if<kOutBytes, kLoad>(lane.has(i), row + static_cast<u64>(lane.column) * kOutBytes);
   }
 }
 

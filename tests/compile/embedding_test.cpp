@@ -17,6 +17,15 @@ TEST_F(EmbeddingCompile, EachFormOnEveryArchitecture) {
   expect_each_good(jobs);
 }
 
+TEST_F(EmbeddingCompile, EachScaling) {
+  std::vector<Job> jobs;
+  for (const char* shape :
+       {"scaling=tensor", "scaling=row dtype=bf16", "scaling=block128 dense=16 scale_mode=exact",
+        "scaling=mx dense=16 hash=modulus", "scaling=mx dtype=bf16 pooling=mean scale_layout=blocked"})
+    jobs.push_back({cat("embedding ", shape), kArchitectures[jobs.size() % kArchitectures.size()]});
+  expect_each_good(jobs);
+}
+
 // Architectures in turn.
 TEST_F(EmbeddingCompile, EachModeAndPooling) {
   std::vector<Job> jobs;

@@ -53,6 +53,7 @@ constexpr int kMostRegistersOfGated = 80;
 // embedding's gradients are sorted as index_sort does; what adds them up has a row's old numbers and its state beside
 // two rows of gradients, and knows where long runs are, in two or three blocks of 256 threads.
 constexpr int kMostRegistersOfRuns = 128;
+constexpr int kMostSpillsOfScaledRows = 16;  // of barriers, where threads of dense parts and of tables meet
 // A warp of interaction has the sums of 32 vectors beside what it loads, in blocks of 128 threads.
 constexpr int kMostRegistersOfInteraction = 216;
 constexpr int kMostSpillsOfInteraction = 64;  // around the loops
@@ -93,7 +94,7 @@ namespace {
 struct Kind {
   int resident;  // blocks that the config asks for; 0: none
   bool tile, prologue, sums, long_blocks, given_scale, tail, fp32, sm_80, wide_slots, map, prob_gradient, segments,
-      gated, gradient_tile, gated_row, columns, interaction, runs;
+      gated, gradient_tile, gated_row, columns, interaction, runs, scaled_rows;
 };
 
 Kind kind_of(const Compiled& compiled, std::size_t i) {
@@ -125,7 +126,8 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
           has("glu ") && has("scaling=row"),
           columns,
           has("interaction "),
-          has("embedding ") && has("pass=backward")};
+          has("embedding ") && has("pass=backward"),
+          has("embedding ") && has("scaling=")};
 }
 
 int most_registers(const Kind& k) {
@@ -153,6 +155,7 @@ int most_spills(const Kind& k) {
   if (k.interaction) return kMostSpillsOfInteraction;
   if (k.gradient_tile) return kMostSpillsOfGradientTiles;
   if (k.gated_row) return kMostSpillsOfGatedRows;
+  if (k.scaled_rows) return kMostSpillsOfScaledRows;
   return k.given_scale ? kMostSpillsOfGivenScales : 0;
 }
 

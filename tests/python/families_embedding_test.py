@@ -53,6 +53,17 @@ class Lookup(Case):
         want = np.concatenate([codes[index[:, 0]] * scales[index[:, 0], None], other[index[:, 1]]], 1)
         self.same(quern.embedding([codes, other], index, scales=[scales, None]), want)
 
+    def test_out_in_8_bits(self):
+        dense = numbers(4, 3)
+        want = np.concatenate([dense, self.rows(self.index)], 1)
+        out, scales = quern.embedding(self.weights, self.index, dense=dense, scaling="row", scale_mode="exact")
+        self.close(scales.reshape(4), np.abs(want).max(1) / f32(448))
+        other, others = quern.mxfp8(want, scaling="row", mode="exact")
+        self.same(out.view(np.uint8), other.view(np.uint8))
+        self.same(scales.reshape(4), others.reshape(4))
+        given = quern.embedding(self.weights, self.index, given_scale=np.array([2], f32), scaling="tensor")
+        self.close(given.astype(f32), self.rows(self.index) / 2, tolerance=0.07)
+
     def test_types_as_a_setting(self):
         plan = quern.prepare(quern.Embedding(tables=2, dim=[4, 8], table_dtype=["bf16", np.float32], batch=3))
         self.assertIn("table_dtype=bf16,f32", plan.problem)

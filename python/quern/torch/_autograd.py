@@ -305,6 +305,7 @@ def _reads_rows(call):
 
 @_register("embedding", "index", "offsets", "sample_weights", unless=(_reads_rows, ("weights",)))
 def _embedding(saved, gradient, *_):
+    _refuse_quantized("embedding", saved)
     tables, dense = saved["weights"], saved["dense"]
     if not (saved.needs["weights"] or saved.needs.get("sample_weights")):
         return {"dense": gradient[..., : dense.shape[-1]]}

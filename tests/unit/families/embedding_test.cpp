@@ -65,6 +65,18 @@ TEST(EmbeddingProblem, RefusesFieldsThatHaveNoMeaning) {
   EXPECT_EQ(embedding_refusal("pooling=sum padding=-1 count=5 sample_weights=bf16"), "");
 }
 
+TEST(EmbeddingProblem, RefusesScalingsThatHaveNoMeaning) {
+  EXPECT_TRUE(has(embedding_refusal("element=e5m2"), "say scaling=mx, tensor, row or block128"));
+  EXPECT_TRUE(has(embedding_refusal("scale_layout=blocked"), "say scaling=mx, tensor, row or block128"));
+  EXPECT_TRUE(has(embedding_refusal("scaling=mx pass=backward"), "leave scaling out"));
+  EXPECT_TRUE(has(embedding_refusal("scaling=mx scale_mode=exact"), "scaling=row or block128"));
+  EXPECT_TRUE(has(embedding_refusal("scaling=row scale_layout=blocked"), "fp32 scales are plain"));
+  EXPECT_TRUE(has(embedding_refusal("scaling=row policy=te"), "policy=te goes with scaling=mx"));
+  EXPECT_TRUE(has(embedding_refusal("scaling=mx policy=te scale_mode=floor"), "and scale_mode=rceil"));
+  EXPECT_TRUE(has(embedding_refusal("scaling=tensor scale_mode=floor"), "leave scale_mode out"));
+  EXPECT_EQ(embedding_refusal("scaling=block128 scale_mode=exact tables=3 dim=5,6,7"), "");
+}
+
 std::int64_t entry_span(const std::string& fields, std::string_view operand, int entry) {
   const AnyProblem p = test::problem("embedding " + fields);
   for (const Operand& each : p.family().operands) {
@@ -88,6 +100,13 @@ TEST(EmbeddingOperands, FollowFromTheFields) {
   EXPECT_EQ(entry_span(plain + "hash=index capacity=8,16", "vocabularies", 1), 16 * 16);
   EXPECT_EQ(span("embedding " + plain, "report"), 0);
   EXPECT_EQ(span("embedding " + plain + "mode=report", "report"), 8);
+  EXPECT_EQ(span("embedding " + plain + "scaling=mx", "out"), 10 * 10);
+  EXPECT_EQ(span("embedding " + plain + "scaling=row", "out_scales"), 10 * 4);
+  EXPECT_EQ(span("embedding " + plain + "scaling=tensor", "out_scales"), 0);
+  EXPECT_EQ(span("embedding " + plain + "scaling=tensor", "given_scale"), 4);
+  const std::string wide = "embedding batch=130 tables=1 dim=33 scaling=mx";
+  EXPECT_EQ(span(wide, "out_scales"), 130 * 2) << "the last block is cut";
+  EXPECT_EQ(span(wide + " scale_layout=blocked", "out_scales"), 256 * 4);
   const std::string bags = plain + "pooling=sum count=33 offsets=i32 sample_weights=f16";
   EXPECT_EQ(span("embedding " + bags, "index"), 33 * 8);
   EXPECT_EQ(span("embedding " + bags, "offsets"), 20 * 4);

@@ -168,11 +168,26 @@ TEST(Infer, TensorsFitTheProblemThatIsFound) {
   const Runtime runtime;
   std::size_t checked = 0, fitted = 0;
   std::string said;
-  for (const auto& table :
-       {gather_cases(), scatter_cases(), pointwise_cases(), glu_cases(), mxfp8_cases(), mxfp8_dequantize_cases(),
-        mx_scales_cases(), row_pad_cases(), moe_map_cases(), moe_permute_cases(), moe_unpermute_cases(),
-        chunk_sort_cases(), index_sort_cases(), hash_table_cases(), concat_cases(), interaction_cases(), rope_cases(),
-        embedding_cases(), embedding_backward_cases()}) {
+  for (const auto& table : {gather_cases(),
+                            scatter_cases(),
+                            pointwise_cases(),
+                            glu_cases(),
+                            mxfp8_cases(),
+                            mxfp8_dequantize_cases(),
+                            mx_scales_cases(),
+                            row_pad_cases(),
+                            moe_map_cases(),
+                            moe_permute_cases(),
+                            moe_unpermute_cases(),
+                            chunk_sort_cases(),
+                            index_sort_cases(),
+                            hash_table_cases(),
+                            concat_cases(),
+                            interaction_cases(),
+                            rope_cases(),
+                            embedding_cases(),
+                            embedding_backward_cases(),
+                            embedding_scaling_cases()}) {
     for (std::size_t c = 0; c < table.size(); c += 1 + table.size() / 12) {
       const AnyProblem closed = runtime.parse(table[c].problem);
       NamedTensors tensors(closed);

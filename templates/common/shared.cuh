@@ -95,6 +95,17 @@ class SharedWords {
   u8* at_;
 };
 
+// The same of 8 bytes each, from number `first` on. For block_prefix_sum too.
+class SharedLongs {
+ public:
+  explicit QUERN_DEVICE SharedLongs(u32 first) : at_(dynamic_shared() + first * 8) {}
+  QUERN_DEVICE u64 get(int i) const { return bit_cast<u64>(load_shared<8>(at_ + i * 8)); }
+  QUERN_DEVICE void set(int i, u64 number) const { store_shared<8>(at_ + i * 8, bit_cast<Vector<8>>(number)); }
+
+ private:
+  u8* at_;
+};
+
 }  // namespace quern::common
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "common/geometry.h"
 #include "embedding/backward_params.cuh"
+#include "embedding/lengths.h"
 #include "embedding/lookup.h"
 
 namespace quern::embedding {
@@ -74,14 +75,17 @@ Workspace workspace_of(const Embedding& p) {
   using rows::kRowsOfGroup;
   Workspace w{};
   w.ids = ids_of(p);
-  w.spare = passes_of(p, kMostBits) * kMostBlocks << kMostBits;
+  w.table = words_of_lengths(p);
+  w.spare = w.table + (passes_of(p, kMostBits) * kMostBlocks << kMostBits);
   w.ended = w.spare + 4 * w.ids;
   w.keys = w.ended + 3;
   w.values = w.keys + w.ids;
   w.counts = w.values + w.ids;
   w.winners = w.counts + (counts_bags(p) ? bags_of(p) : 0);
   w.words_of_id = is_max(p) ? divide_up(largest_dim(p), 32) : 0;
-  w.sums = w.winners + w.ids * w.words_of_id;
+  const std::int64_t end = w.winners + w.ids * w.words_of_id;
+  w.offsets = has_lengths(p) ? divide_up(end, 2) * 2 : end;
+  w.sums = w.offsets + words_of_offsets(p);
   w.groups = w.ids <= kRowsOfGroup ? 0 : 2 * divide_up(w.ids, kRowsOfGroup);
   w.chunks = w.ids <= kRowsOfChunk ? 0 : 2 * divide_up(w.ids, kRowsOfChunk);
   w.stride = largest_dim(p);
@@ -90,6 +94,7 @@ Workspace workspace_of(const Embedding& p) {
 }
 
 std::int64_t workspace_words(const Embedding& p) {
+  if (!is_backward(p)) return bags_of(p) == kOpen ? kOpen : words_of_lengths(p) + words_of_offsets(p);
   return ids_of(p) == kOpen || p.batch == kOpen ? kOpen : workspace_of(p).words;
 }
 

@@ -47,6 +47,7 @@ std::int64_t largest_dim(const Embedding& p);
 // Where things are in the workspace, in words. Those from `keys` to `sums` are cleared at the end.
 struct Workspace {
   std::int64_t ids;    // words of each list
+  std::int64_t table;  // of digits; after what lengths need
   std::int64_t spare;  // after the digits: two buffers of keys and values
   std::int64_t ended;  // three words: a counter and two barriers
   std::int64_t keys;   // sorted
@@ -54,7 +55,8 @@ struct Workspace {
   std::int64_t counts;   // of bags, where a mean has padding
   std::int64_t winners;  // with pooling=max: [ids, words_of_id], a bit for each element whose maximum the id's row is
   std::int64_t words_of_id;
-  std::int64_t sums;  // of groups of long runs: [groups + chunks, stride], then counters of both
+  std::int64_t offsets;  // of bags whose lengths are given
+  std::int64_t sums;     // of groups of long runs: [groups + chunks, stride], then counters of both
   std::int64_t groups;
   std::int64_t chunks;
   std::int64_t stride;

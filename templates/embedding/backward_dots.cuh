@@ -51,16 +51,24 @@ struct StoreDots {
   }
 };
 
-// Positions before the first bag; without bags all.
-QUERN_DEVICE void clear_others(const BagParams& p) {
-  i64 end = p.bags == 0 ? p.ids.count : load_offset(p.ids, 0, true);
+QUERN_DEVICE void clear_from(const BagParams& p, i64 first, i64 end, u32 step) {
   if (end > p.ids.count) end = p.ids.count;
 #pragma unroll 1
-  for (i64 at = 0; at < end; ++at) store_dot(p, at, 0.0f);
+  for (i64 at = first; at < end; at += step) store_dot(p, at, 0.0f);
+}
+
+// Positions before the first bag and after the last; without bags all. Each bag has some of them.
+QUERN_DEVICE void clear_others(const BagParams& p, u32 number) {
+  if (p.bags == 0) return clear_from(p, 0, p.ids.count, 1);
+  clear_from(p, number, load_offset(p.ids, 0, true), p.bags);
+  if constexpr (spec::has_end) {
+    const i64 end = load_offset(p.ids, p.bags, true);
+    clear_from(p, (end < 0 ? 0 : end) + number, p.ids.count, p.bags);
+  }
 }
 
 QUERN_DEVICE void read_bag(const BagParams& p, u32 number) {
-  if (number == 0) clear_others(p);
+  clear_others(p, number);
   if (number >= p.bags) return;
   const OwnBag bag = own_bag(p, number);
   with_type(bag.source.table.type, StoreDots{p, bag});

@@ -31,7 +31,8 @@ QUERN_DEVICE float factor_of(const SumParams& p, u32 value, const Place& place) 
     return static_cast<float>(word_at(p.counts, place.bag));
   } else if constexpr (spec::mean) {
     const i64 begin = offset_of(p.offsets, place.bag);
-    const i64 end = place.bag + 1 == p.bags ? p.count : offset_of(p.offsets, place.bag + 1);
+    const bool last = !spec::has_end && place.bag + 1 == p.bags;
+    const i64 end = last ? p.count : offset_of(p.offsets, place.bag + 1);
     return static_cast<float>((end < p.count ? end : p.count) - (begin > 0 ? begin : 0));
   } else {
     return 1.0f;

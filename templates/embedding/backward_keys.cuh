@@ -12,9 +12,12 @@ using SortParams = SortParamsOf<spec::most>;
 
 constexpr u32 kNoTable = ~0u;
 
-// The table of bags that an id is in; kNoTable if it is before all of them.
+// The table of bags that an id is in; kNoTable if it is before or after all of them.
 QUERN_DEVICE u32 table_at(const SortParams& p, u32 position) {
   if (position < offset_of(p.ids.offsets, 0)) return kNoTable;
+  if constexpr (spec::has_end) {
+    if (position >= offset_of(p.ids.offsets, p.bags)) return kNoTable;
+  }
   const u32 batch = static_cast<u32>(p.ids.batch);
   return divide32(last_bag(p.ids.offsets, position, 0, p.bags, batch), p.by_divisor);
 }

@@ -8,6 +8,7 @@
 #include "common/host_types.h"
 #include "embedding/backward.h"
 #include "embedding/backward_params.cuh"
+#include "embedding/lengths.h"
 #include "embedding/problem.h"
 #include "embedding/stochastic.cuh"
 
@@ -100,11 +101,11 @@ class Backward {
   }
 
   std::int64_t offset(std::int64_t bag) const {
-    if (bag == bags_of(p_)) return p_.count;
-    return std::clamp<std::int64_t>(common::read_integer(p_.offsets, a_.offsets.data, bag), 0, p_.count);
+    return std::clamp<std::int64_t>(offsets_[static_cast<std::size_t>(bag)], 0, p_.count);
   }
 
   void find_ids_of_bags() {
+    offsets_ = offsets_of(p_, a_);
     counted_.resize(static_cast<std::size_t>(bags_of(p_)));
     if (is_max(p_)) wins_.resize(static_cast<std::size_t>(p_.count));
     for (std::int64_t bag = 0; bag < bags_of(p_); ++bag) {
@@ -228,6 +229,7 @@ class Backward {
   const Embedding& p_;
   const EmbeddingArgs& a_;
   std::vector<std::int64_t> firsts_;  // column of out where a table begins
+  std::vector<std::int64_t> offsets_;
   std::vector<Id> ids_;
   std::vector<std::int64_t> counted_;    // of each bag
   std::vector<std::vector<bool>> wins_;  // of each id: columns

@@ -41,7 +41,7 @@ void fill(const Embedding& p, const EmbeddingArgs& a, SortParamsOf<Most>& params
   params.out = {words_at(a, w.keys), words_at(a, w.values)};
   params.spare[0] = sort::pairs_at(a.workspace.data, w.spare);
   params.spare[1] = sort::pairs_at(a.workspace.data, w.spare + 2 * w.ids);
-  params.table = words_at(a, 0);
+  params.table = words_at(a, w.table);
   params.ended = words_at(a, w.ended);
   params.barrier = words_at(a, w.ended + 1);
 }

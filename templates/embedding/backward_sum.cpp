@@ -5,6 +5,7 @@
 #include "common/host_types.h"
 #include "embedding/backward_ids.h"
 #include "embedding/backward_steps.h"
+#include "embedding/lengths.h"
 #include "quern/error.h"
 
 namespace quern::embedding {
@@ -105,7 +106,7 @@ void fill(const Embedding& p, const EmbeddingArgs& a, const Config& c, SumParams
   params.by_divisor = common::make_divisor32(static_cast<std::uint64_t>(divisor));
   params.gradient = a.gradient.data;
   params.gradient_stride = out_stride(p) * size;
-  params.offsets = a.offsets.data;
+  params.offsets = offsets_at(p, a);
   params.sample_weights = a.sample_weights.data;
   params.dense_columns = static_cast<unsigned>(p.dense / c[SumRows::kElements]);
   params.dense_gradient = a.dense_gradient.data;
@@ -165,7 +166,8 @@ void SumRows::specialize(const Embedding& p, const Target&, const Config& c, Spe
   spec.flag("stochastic", is_stochastic(p));
   spec.integer("types", row_types(p));
   spec.type("Gradient", common::spec_type(p.dtype));
-  spec.type("Offset", common::spec_type(p.offsets));
+  spec.flag("has_end", has_lengths(p));
+  spec.type("Offset", common::spec_type(offset_type(p)));
   spec.type("Weight", common::spec_type(is_weighted(p) ? p.sample_weights : f32));
   spec.choice("EmbeddingOptimizer", "optimizer", kOptimizers[static_cast<int>(p.optimizer)]);
 }

@@ -80,6 +80,11 @@ void generate_offsets(const Embedding& p, std::uint64_t seed, void* data) {
     common::write_integer(p.offsets, data, bag, offset_at(p, seed, bag));
 }
 
+void generate_lengths(const Embedding& p, std::uint64_t seed, void* data) {
+  for (std::int64_t bag = 0; bag < bags_of(p); ++bag)
+    common::write_integer(p.offsets, data, bag, offset_at(p, seed, bag + 1) - offset_at(p, seed, bag));
+}
+
 void generate_vocabulary(const Embedding& p, int table, std::uint64_t seed, void* data) {
   const std::int64_t keys = std::min(rows_of(p, table), capacity_of(p, table));
   hash::build_reference(

@@ -4,6 +4,7 @@
 
 #include "embedding/backward.h"
 #include "embedding/backward_steps.h"
+#include "embedding/lengths.h"
 #include "embedding/lookup.h"
 #include "embedding/problem.h"
 #include "embedding/quantized.h"
@@ -27,7 +28,10 @@ Layout index_layout(const Embedding& p) {
   if (is_pooled(p)) return Layout::list(p.index, p.count);
   return Layout::matrix(p.index, p.batch, p.tables, index_stride(p));
 }
-Layout offsets_layout(const Embedding& p) { return Layout::list(is_pooled(p) ? p.offsets : DType::none, bags_of(p)); }
+Layout offsets_layout(const Embedding& p) {
+  return Layout::list(is_pooled(p) && !has_lengths(p) ? p.offsets : DType::none, bags_of(p));
+}
+Layout lengths_layout(const Embedding& p) { return Layout::list(has_lengths(p) ? p.offsets : DType::none, bags_of(p)); }
 Layout vocabularies_layout(const Embedding& p, int t) { return Layout::matrix(i64, capacity_of(p, t), 2, 2); }
 Layout sample_weights_layout(const Embedding& p) { return Layout::list(p.sample_weights, p.count); }
 Layout scales_layout(const Embedding& p, int t) {
@@ -59,7 +63,9 @@ Layout squares_layout(const Embedding& p, int t) {
   return Layout::matrix(f32, rows_of(p, t), dim_of(p, t), dim_of(p, t));
 }
 Layout workspace_layout(const Embedding& p) {
-  return Layout::list(is_backward(p) ? i32 : DType::none, workspace_words(p));
+  const std::int64_t words = workspace_words(p);
+  if (has_lengths(p)) return Layout::list(i64, words == kOpen ? kOpen : (words + 1) / 2);
+  return Layout::list(is_backward(p) ? i32 : DType::none, words);
 }
 
 template <bool (*F)(const Embedding&)>
@@ -100,7 +106,7 @@ struct EmbeddingFamily {
       choice_field("mode", offsetof(Embedding, mode), kModes, "meaning of an id that names no row of its table"),
       choice_field("pooling", offsetof(Embedding, pooling), kPoolings, "one row a table, or what of the rows of a bag"),
       extent_field("count", offsetof(Embedding, count), true, "pooled: ids of all bags"),
-      dtype_field("offsets", offsetof(Embedding, offsets), kIndexSet, "pooled: type of the bags' offsets"),
+      dtype_field("offsets", offsetof(Embedding, offsets), kIndexSet, "pooled: type of the bags' offsets, or lengths"),
       dtype_field("sample_weights", offsetof(Embedding, sample_weights), only(DType::none) | kFloats,
                   "pooling=sum: type of the factors of ids' rows"),
       dtype_field("scale", offsetof(Embedding, scale), only(DType::none) | kFloats,
@@ -132,6 +138,8 @@ struct EmbeddingFamily {
                    "scaling: treatment of NaN and infinity; te: rceil only"),
       choice_field("scale_layout", offsetof(Embedding, scale_layout), mx::kScaleLayouts,
                    "scaling=mx, blocked: atoms of 128 rows x 4 blocks, for block-scaled matrix products"),
+      choice_field("bags", offsetof(Embedding, bags), kBags,
+                   "pooled: how ids are divided; lengths have the type of offsets"),
   };
   static constexpr Operand kOperands[] = {
       {"weights", Role::input, offsetof(EmbeddingArgs, weights), true, &layout_of<Embedding, weights_layout>,
@@ -171,11 +179,13 @@ struct EmbeddingFamily {
       {"sample_weights_gradient", Role::output, offsetof(EmbeddingArgs, sample_weights_gradient), false,
        &layout_of<Embedding, sample_weights_gradient_layout>, "[count]", "backward: the gradient of sample_weights"},
       {"workspace", Role::workspace, offsetof(EmbeddingArgs, workspace), false, &layout_of<Embedding, workspace_layout>,
-       "[words]", "backward: zeros before the first launch; each launch restores them"},
+       "[words]", "backward, and bags=lengths: zeros before the first launch"},
       {"given_scale", Role::input, offsetof(EmbeddingArgs, given_scale), false,
        &layout_of<Embedding, given_scale_layout>, "[1]", "scaling=tensor: the scale of everything, f32"},
       {"out_scales", Role::output, offsetof(EmbeddingArgs, out_scales), false, &layout_of<Embedding, out_scales_layout>,
        "[batch, scales of a row]", "scaling: the scales of out"},
+      {"lengths", Role::input, offsetof(EmbeddingArgs, lengths), false, &layout_of<Embedding, lengths_layout>,
+       "[tables * batch]", "bags=lengths: the ids of each bag, the bags of a table one after the other"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {
       {"batch", offsetof(EmbeddingArgs, batch), nullptr},
@@ -230,6 +240,7 @@ struct EmbeddingFamily {
   }
   static Table<Step> steps() {
     static constexpr Step kSteps[] = {
+        make_step<SumLengths>("offsets", "embedding/lengths.cu", &is_so<Embedding, has_lengths>),
         make_step<Lookup>("", "embedding/embedding.cu", &is_so<Embedding, is_forward>),
         make_step<ReadBags>("bags", "embedding/backward_bags.cu", &is_so<Embedding, reads_bags>),
         make_step<SortIds>("sort", "embedding/backward_sort.cu", &is_so<Embedding, is_backward>),
@@ -256,6 +267,7 @@ struct EmbeddingFamily {
     if (operand == kIndex) return generate_index(p, seed / kSeedsOfProblem, data), true;
     if (operand == kVocabularies) return generate_vocabulary(p, entry, seed / kSeedsOfProblem, data), true;
     if (operand == kGivenScale) return *static_cast<float*>(data) = mx::given_scale(seed), true;
+    if (operand == kLengths) return generate_lengths(p, seed / kSeedsOfProblem, data), true;
     if (operand == kOffsets) return generate_offsets(p, seed / kSeedsOfProblem, data), true;
     return false;
   }

@@ -35,9 +35,12 @@ struct EmbeddingArgs {
   OutList squares = {};              // adam: [rows[t], dim[t]] of f32
   Out dense_gradient = {};           // as dense: a copy
   Out sample_weights_gradient = {};  // as sample_weights
-  Out workspace = {};                // zeros before the first launch; each launch restores them; one launch at a time
+  Out workspace = {};                // backward, and bags=lengths: zeros before the first launch, then as the launch
+                                     // before has left it; one launch at a time
   In given_scale = {};               // scaling=tensor: a float, by whose reciprocal everything is multiplied
-  Out out_scales = {};               // the other scalings: of out, a row of scales for each of its rows
+  In lengths = {};      // bags=lengths: [tables * batch]: the ids of each bag, in the order of offsets. They
+                        // are 0 or more, and together at most count
+  Out out_scales = {};  // the other scalings: of out, a row of scales for each of its rows
   std::int64_t batch = kOpen;
   std::int64_t count = kOpen;
   float learning_rate = 0.01F;
@@ -54,6 +57,7 @@ struct EmbeddingArgs {
 // bag are added in the order of their ids, with a weight by one fused multiplication and addition; an empty bag gives
 // zeros. The modes are in quern/embedding_choices.h.
 // With a scaling, rows of out are rounded to dtype and then quantized as mxfp8 does; its numbers have 8 bits.
+// bags=lengths: offsets are made of them first, in a launch of their own that is cooperative.
 // COST: one launch. A row is read once for each id that names it.
 //
 // pass=backward takes the gradient of out. Each id that named a row gives it its part of the gradient: times its
@@ -78,7 +82,7 @@ struct Embedding {
   EmbeddingMode mode = EmbeddingMode::assume_valid;
   EmbeddingPooling pooling = EmbeddingPooling::none;
   std::int64_t count = 0;              // pooled: ids of all bags, or kOpen
-  DType offsets = i64;                 // pooled: type of the offsets: i64, i32
+  DType offsets = i64;                 // pooled: type of the offsets, or of lengths: i64, i32
   DType sample_weights = DType::none;  // pooling=sum: f32, f16 or bf16: multiply each id's row by its weight
   DType scale = DType::none;           // f32, f16 or bf16: multiply row r of an 8-bit table by its scale r
   List<64> capacity = {};  // hash=index: slots of each vocabulary's table, powers of two; one entry: of every table
@@ -97,6 +101,7 @@ struct Embedding {
   ScaleMode scale_mode = ScaleMode::rceil;                  // how a scale is made; see quern/scale_choices.h
   ScalePolicy policy = ScalePolicy::ao;
   MxScaleLayout scale_layout = MxScaleLayout::plain;  // plain: [batch, scales of a row]
+  EmbeddingBags bags = EmbeddingBags::offsets;        // pooled: how ids are divided; lengths have the type of offsets
 
   QUERN_API static const Family& family();
 };

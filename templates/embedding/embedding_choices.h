@@ -21,6 +21,12 @@ enum class EmbeddingHash : unsigned char { QUERN_EMBEDDING_HASHES(QUERN_VALUE) }
   VALUE(max)  /* the largest of them, column by column; a NaN wins */
 enum class EmbeddingPooling : unsigned char { QUERN_EMBEDDING_POOLINGS(QUERN_VALUE) };
 
+// How the ids of bags are divided.
+#define QUERN_EMBEDDING_BAGS(VALUE)                       \
+  VALUE(offsets) /* by the place where each bag begins */ \
+  VALUE(lengths) /* by the number of ids that each bag has */
+enum class EmbeddingBags : unsigned char { QUERN_EMBEDDING_BAGS(QUERN_VALUE) };
+
 // The meaning of an id that names no row of its table. The first seven are gather's.
 #define QUERN_EMBEDDING_MODES(VALUE)                                                                       \
   VALUE(assume_valid)      /* every id is in [0, rows); anything else is undefined */                      \

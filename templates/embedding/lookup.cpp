@@ -8,6 +8,7 @@
 #include "common/geometry.h"
 #include "common/host_types.h"
 #include "embedding/backward_ids.h"
+#include "embedding/lengths.h"
 #include "embedding/params.h"
 #include "embedding/quantized.h"
 #include "embedding/shape.h"
@@ -94,7 +95,7 @@ void fill(const Embedding& p, const EmbeddingArgs& a, const Cut& cut, Params& pa
   params.out = a.out.data;
   params.out_stride = out_stride(p) * bytes(out_type(p));
   params.report = static_cast<unsigned long long*>(a.report.data);
-  params.offsets = a.offsets.data;
+  params.offsets = offsets_at(p, a);
   params.bags = static_cast<unsigned long long>(bags_of(p));
   params.sample_weights = a.sample_weights.data;
   params.count = p.count;
@@ -130,7 +131,8 @@ void specialize_rows(const Embedding& p, Spec& spec) {
   spec.integer("types", row_types(p));
   spec.type("Out", common::spec_type(p.dtype));
   spec.type("Index", common::spec_type(p.index));
-  spec.type("Offset", common::spec_type(p.offsets));
+  spec.flag("has_end", has_lengths(p));
+  spec.type("Offset", common::spec_type(offset_type(p)));
   spec.type("Scale", common::spec_type(p.scale == DType::none ? f32 : p.scale));
   spec.type("Weight", common::spec_type(p.sample_weights == DType::none ? f32 : p.sample_weights));
   spec.choice("EmbeddingHash", "hash", kHashes[static_cast<int>(p.hash)]);

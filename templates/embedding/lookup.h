@@ -10,6 +10,7 @@ namespace quern::embedding {
 inline constexpr const char* kHashes[] = {QUERN_EMBEDDING_HASHES(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kModes[] = {QUERN_EMBEDDING_MODES(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kPoolings[] = {QUERN_EMBEDDING_POOLINGS(QUERN_CHOICE_NAME) nullptr};
+inline constexpr const char* kBags[] = {QUERN_EMBEDDING_BAGS(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kPasses[] = {QUERN_EMBEDDING_PASSES(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kOptimizers[] = {QUERN_EMBEDDING_OPTIMIZERS(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kRoundings[] = {QUERN_EMBEDDING_ROUNDINGS(QUERN_CHOICE_NAME) nullptr};
@@ -34,7 +35,8 @@ enum OperandNumber {
   kSampleWeightsGradient,
   kWorkspace,
   kGivenScale,
-  kOutScales
+  kOutScales,
+  kLengths
 };
 inline constexpr std::int32_t kElementCounts[] = {1, 2, 4, 8, 16, kNoMore};
 inline constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};

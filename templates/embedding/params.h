@@ -1,4 +1,4 @@
-// The kernel's parameter struct. Read by host and kernel.
+// The parameter structs of the kernels that look rows up and that make offsets of lengths. Read by host and kernel.
 #ifndef QUERN_EMBEDDING_PARAMS_H_
 #define QUERN_EMBEDDING_PARAMS_H_
 
@@ -56,11 +56,24 @@ struct ParamsOf {
   void* out;
   long long out_stride;  // bytes
   unsigned long long* report;
-  const void* offsets;  // pooled
+  const void* offsets;  // pooled; one more than bags where spec::has_end
   unsigned long long bags;
   const void* sample_weights;
   long long count;
   void* out_scales;  // or the given one
+};
+
+// The most thread blocks that make offsets of lengths: each leaves a sum for the others.
+constexpr int kMostSums = 256;
+
+struct LengthParams {
+  const void* lengths;          // [bags]
+  unsigned long long* offsets;  // workspace: [bags + 1]
+  unsigned long long* sums;     // workspace: [kMostSums], of blocks, zeros between launches
+  unsigned* barrier;            // workspace
+  unsigned* ended;              // workspace: a number of blocks
+  unsigned long long bags;
+  unsigned long long each;  // bags of a block
 };
 
 }  // namespace quern::embedding

@@ -19,7 +19,7 @@ QUERN_DEVICE i64 load_offset(const Params& p, u64 bag, bool inside) {
 // Offsets that fall, or that pass the end, are cut to what is there where the mode checks ids; the report has them
 // after the ids' positions.
 QUERN_DEVICE Bag bag_of(const Params& p, u64 number, Report& report) {
-  const bool last = number + 1 == p.bags;
+  const bool last = !spec::has_end && number + 1 == p.bags;
   Bag bag{load_offset(p, number, true), load_offset(p, number + 1, !last)};
   if (last) bag.end = p.count;
   if constexpr (spec::checked) {

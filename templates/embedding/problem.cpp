@@ -73,6 +73,7 @@ std::string check_pooling(const Embedding& p) {
       return "sample_weights are for pooling=sum: a mean and a maximum have no weights";
     return {};
   }
+  if (p.bags != EmbeddingBags::offsets) return "bags is how ids are divided: set pooling=sum, mean or max";
   if (p.sample_weights != DType::none) return "sample_weights are for pooling=sum: without pooling an id is alone";
   if (p.padding.count != 0 && !is_backward(p)) return "padding is what bags pass over: set pooling=sum, mean or max";
   return {};

@@ -3,10 +3,12 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/parallel.h"
 #include "common/host_types.h"
+#include "embedding/lengths.h"
 #include "embedding/problem.h"
 #include "embedding/quantized.h"
 #include "embedding/shape.h"
@@ -28,7 +30,9 @@ std::int64_t hashed(const Embedding& p, std::int64_t id, std::int64_t rows) {
 
 class Rows {
  public:
-  Rows(const Embedding& p, const EmbeddingArgs& a) : p_(p), a_(a) {}
+  // `offsets`: of pooled bags, for all but named_at.
+  Rows(const Embedding& p, const EmbeddingArgs& a, std::vector<std::int64_t> offsets)
+      : p_(p), a_(a), offsets_(std::move(offsets)) {}
 
   void write_row(std::int64_t b) const {
     const std::int64_t size = bytes(p_.dtype);
@@ -66,6 +70,11 @@ class Rows {
     }
   }
 
+  // Those that are made of lengths.
+  void leave_offsets() const {
+    if (p_.batch != 0) std::memcpy(made_offsets(p_, a_), offsets_.data(), offsets_.size() * sizeof(offsets_[0]));
+  }
+
  private:
   struct Bag {
     std::int64_t begin, end;
@@ -73,9 +82,8 @@ class Rows {
   };
 
   Bag bag_of(std::int64_t number) const {
-    const std::int64_t begin = common::read_integer(p_.offsets, a_.offsets.data, number),
-                       end = number + 1 == bags_of(p_) ? p_.count
-                                                       : common::read_integer(p_.offsets, a_.offsets.data, number + 1);
+    const std::int64_t begin = offsets_[static_cast<std::size_t>(number)];
+    const std::int64_t end = offsets_[static_cast<std::size_t>(number + 1)];
     return {std::max<std::int64_t>(begin, 0), std::min(end, p_.count), begin >= 0 && begin <= end && end <= p_.count};
   }
 
@@ -169,21 +177,23 @@ class Rows {
 
   const Embedding& p_;
   const EmbeddingArgs& a_;
+  std::vector<std::int64_t> offsets_;
 };
 
 }  // namespace
 
 NamedRow row_named(const Embedding& p, const EmbeddingArgs& a, int t, std::int64_t at) {
-  return Rows(p, a).named_at(t, at);
+  return Rows(p, a, {}).named_at(t, at);
 }
 
 void reference(const Embedding& p, const EmbeddingArgs& a) {
-  const Rows rows(p, a);
+  const Rows rows(p, a, is_pooled(p) ? offsets_of(p, a) : std::vector<std::int64_t>());
   if (has_atoms(p)) std::memset(a.out_scales.data, 0, static_cast<std::size_t>(mx::blocked_bytes(scale_grid(p))));
   parallel_for(p.batch, 1 + (1 << 16) / width_of(p), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b) rows.write_row(b);
   });
   if (reports(p)) rows.report();
+  if (has_lengths(p) && a.workspace.data != nullptr) rows.leave_offsets();
 }
 
 }  // namespace quern::embedding

@@ -19,6 +19,7 @@ inline bool reports(const Embedding& p) {
   return p.mode == EmbeddingMode::report || p.mode == EmbeddingMode::report_first;
 }
 inline bool has_vocabulary(const Embedding& p) { return p.hash == EmbeddingHash::index; }
+inline bool has_lengths(const Embedding& p) { return is_pooled(p) && p.bags == EmbeddingBags::lengths; }
 inline bool has_padding(const Embedding& p) { return p.padding.count != 0; }
 
 // Whether out has 8 bits.

@@ -13,13 +13,6 @@ QUERN_DEVICE SharedWords first_tokens(const Params& p) { return SharedWords(p.pl
 // The first row of each run, counted from the first row of its expert.
 QUERN_DEVICE SharedWords run_rows(const Params& p) { return SharedWords(p.places.runs + p.runs + 1); }
 
-// Sums of counts: more than 32 bits, where the counts are wrong. For block_prefix_sum.
-struct LongSums {
-  static QUERN_DEVICE u8* at(int w) { return dynamic_shared() + w * 8; }
-  QUERN_DEVICE u64 get(int w) const { return bit_cast<u64>(load_shared<8>(at(w))); }
-  QUERN_DEVICE void set(int w, u64 sum) const { store_shared<8>(at(w), bit_cast<Vector<8>>(sum)); }
-};
-
 // A negative count is 0.
 QUERN_DEVICE u32 load_count(const Params& p, u32 run) {
   using Index = spec::Index;
@@ -44,7 +37,7 @@ QUERN_DEVICE void place_runs(const Params& p) {
     first.set(run, count);
     own += count;
   }
-  const LongSums sums;
+  const SharedLongs sums(0);  // more than 32 bits, where the counts are wrong
   u64 token = block_prefix_sum(own, sums);
 #pragma unroll 1
   for (u32 run = begin; run < end; ++run) {

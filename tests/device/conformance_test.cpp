@@ -179,6 +179,7 @@ TEST_F(Conformance, ChunkSort) { check_all(cases_here(chunk_sort_cases())); }
 TEST_F(Conformance, IndexSort) { check_all(cases_here(index_sort_cases())); }
 TEST_F(Conformance, Embedding) { check_all(cases_here(embedding_cases())); }
 TEST_F(Conformance, EmbeddingScaling) { check_all(cases_here(embedding_scaling_cases())); }
+TEST_F(Conformance, EmbeddingLengths) { check_all(cases_here(embedding_lengths_cases())); }
 TEST_F(Conformance, HashTable) { check_all(cases_here(hash_table_cases())); }
 TEST_F(Conformance, EmbeddingBackward) { check_all(cases_here(embedding_backward_cases())); }
 TEST_F(Conformance, Concat) { check_all(cases_here(concat_cases())); }

@@ -88,6 +88,13 @@ class Bags(Case):
         want = np.stack([rows[:3].sum(0), np.zeros(4, f32), rows[3:].sum(0)])
         self.close(quern.embedding([self.table], self.index, self.offsets, weights, pooling="sum"), want)
 
+    def test_lengths(self):
+        want = quern.embedding([self.table], self.index, self.offsets, pooling="sum")
+        for index in (np.int32, i64):
+            lengths = np.array([3, 0, 2], index)
+            got = quern.embedding([self.table], self.index, lengths=lengths, bags="lengths", pooling="sum")
+            self.same(got, want)
+
     def test_padding(self):
         want = np.stack([self.table[0], np.zeros(4, f32), self.table[[2, 1]].mean(0)])
         self.close(quern.embedding([self.table], self.index, self.offsets, pooling="mean", padding=5), want)

@@ -49,6 +49,7 @@ std::vector<Case> rope_cases();
 std::vector<Case> embedding_cases();
 std::vector<Case> embedding_backward_cases();
 std::vector<Case> embedding_scaling_cases();
+std::vector<Case> embedding_lengths_cases();
 // More than 2^31 elements; needs tens of GB.
 std::vector<Case> huge_cases();
 

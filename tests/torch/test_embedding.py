@@ -48,6 +48,13 @@ class EmbeddingGradients(TorchTest):
         self.assertSameGradients(got, expected, (table, weights))
 
 
+    def test_bags_by_lengths(self):
+        ids, lengths = torch.randint(7, (30,), device=DEVICE), ints([4, 0, 7, 18, 1], torch.int64)
+        table, offsets = self.tables[0], ints([0, 4, 4, 11, 29], torch.int64)
+        got = _ops.embedding([table], ids, lengths=lengths, bags="lengths", pooling="mean", batch=5)
+        self.assertSameGradients(got, F.embedding_bag(ids, table, offsets, mode="mean"), (table,))
+
+
 class EmbeddingUpdates(TorchTest):
     def setUp(self):
         super().setUp()
@@ -93,6 +100,13 @@ class EmbeddingUpdates(TorchTest):
         table, gradient = rand(7, 4), rand(2, 6)
         expected = table.index_add(0, ids, -gradient[[0, 0, 0, 1], 2:])
         qt.embedding_update(gradient, [table], ids, learning_rate=1.0, offsets=offsets, pooling="sum")
+        self.assertClose(table, expected)
+
+    def test_lengths(self):
+        ids, lengths = ints([1, 2, 2, 6, 5], torch.int64), ints([3, 1], torch.int32)  # the last id is in no bag
+        table, gradient = rand(7, 4), rand(2, 4)
+        expected = table.index_add(0, ids[:4], -gradient[[0, 0, 0, 1]])
+        qt.embedding_update(gradient, [table], ids, learning_rate=1.0, lengths=lengths, pooling="sum")
         self.assertClose(table, expected)
 
     def test_what_does_not_fit_is_refused(self):

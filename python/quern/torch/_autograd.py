@@ -303,7 +303,7 @@ def _reads_rows(call):
     return call["sample_weights"] is not None or call.settings.get("pooling") == "max"
 
 
-@_register("embedding", "index", "offsets", "sample_weights", unless=(_reads_rows, ("weights",)))
+@_register("embedding", "index", "offsets", "lengths", "sample_weights", unless=(_reads_rows, ("weights",)))
 def _embedding(saved, gradient, *_):
     _refuse_quantized("embedding", saved)
     tables, dense = saved["weights"], saved["dense"]

@@ -21,6 +21,7 @@ def embedding_update(
     squares: Optional[List[Tensor]] = None,
     offsets: Optional[Tensor] = None,
     sample_weights: Optional[Tensor] = None,
+    lengths: Optional[Tensor] = None,
     **settings: Any,
 ) -> None:
     """Updates, in place, the rows of the tables that torch.ops.quern.embedding has read, by the gradient of its result.
@@ -51,6 +52,7 @@ def embedding_update(
         optimizer=optimizer,
         learning_rate=learning_rate,
         updated=tables,
+        **({} if lengths is None else dict(lengths=lengths, bags="lengths")),
         **{name: states[name] for name in needed},
         **settings,
     )

@@ -249,6 +249,8 @@ std::vector<std::string> steps_of(const std::string& fields) {
 TEST(EmbeddingBackwardLaunch, TakesTwoKernelsAndAThirdForWhatOnlyBagsKnow) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(steps_of(""), (Names{""}));
+  EXPECT_EQ(steps_of("pooling=sum bags=lengths"), (Names{"offsets", ""}));
+  EXPECT_EQ(steps_of("pass=backward pooling=max bags=lengths"), (Names{"offsets", "bags", "sort", "sum"}));
   EXPECT_EQ(steps_of("pass=backward optimizer=adam"), (Names{"sort", "sum"}));
   EXPECT_EQ(steps_of("pass=backward pooling=mean"), (Names{"sort", "sum"}));
   for (const char* fields : {"pooling=mean padding=0", "pooling=max", "pooling=sum sample_weights=f32"})
@@ -305,7 +307,7 @@ TEST(EmbeddingBackwardLaunch, RefusesAStepBeforeTheFirst) {
   a.updated = a.moments = a.squares = {&out, 1};
   a.step = 0;
   Launch launch;
-  const Step& sum = p.family().steps[3];
+  const Step& sum = *quern::steps_of(p.family(), p.data()).back();
   Variant variants[kMaxVariants];
   sum.variants(p.data(), Target{}, generic_model(90), variants);
   EXPECT_THROW(sum.launch(p.data(), &a, generic_model(90), variants[0].config, launch), Error);

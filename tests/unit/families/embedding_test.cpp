@@ -56,6 +56,7 @@ TEST(EmbeddingProblem, RefusesFieldsThatHaveNoMeaning) {
   EXPECT_TRUE(has(embedding_refusal("sample_weights=f32"), "sample_weights are for pooling=sum"));
   EXPECT_TRUE(has(embedding_refusal("sample_weights=f32 pooling=mean"), "sample_weights are for pooling=sum"));
   EXPECT_TRUE(has(embedding_refusal("index_stride=30 pooling=sum"), "index_stride is for pooling=none"));
+  EXPECT_TRUE(has(embedding_refusal("bags=lengths"), "bags is how ids are divided: set pooling"));
   EXPECT_TRUE(has(embedding_refusal("hash=modulus mode=zero"), "with a hash every id names a row"));
   EXPECT_TRUE(has(embedding_refusal("capacity=8"), "set hash=index"));
   EXPECT_TRUE(has(embedding_refusal("hash=index"), "capacity has 0 entries"));
@@ -109,6 +110,11 @@ TEST(EmbeddingOperands, FollowFromTheFields) {
   EXPECT_EQ(span(wide + " scale_layout=blocked", "out_scales"), 256 * 4);
   const std::string bags = plain + "pooling=sum count=33 offsets=i32 sample_weights=f16";
   EXPECT_EQ(span("embedding " + bags, "index"), 33 * 8);
+  EXPECT_EQ(span("embedding " + bags, "lengths"), 0);
+  EXPECT_EQ(span("embedding " + bags, "workspace"), 0);
+  EXPECT_EQ(span("embedding bags=lengths " + bags, "offsets"), 0);
+  EXPECT_EQ(span("embedding bags=lengths " + bags, "lengths"), 20 * 4);
+  EXPECT_EQ(span("embedding bags=lengths " + bags, "workspace"), (256 + 1 + 21) * 8);
   EXPECT_EQ(span("embedding " + bags, "offsets"), 20 * 4);
   EXPECT_EQ(span("embedding " + bags, "sample_weights"), 33 * 2);
 }

@@ -283,7 +283,8 @@ TEST(LaunchVariant, TheLastOneTakesAnyElementAlignedAddress) {
     for (const char* text : family->bench_cases) {
       const BarePlan plan(problem(text));
       const auto alignment = [&](std::size_t i) {
-        return largest_alignment(*family, family->steps[0], plan.problem.data(), plan.variants[i].variant.config);
+        return largest_alignment(*family, test::step_of(problem(text)), plan.problem.data(),
+                                 plan.variants[i].variant.config);
       };
       EXPECT_LE(alignment(plan.variants.size() - 1), 16u) << text;
       for (std::size_t i = 1; i < plan.variants.size(); ++i) EXPECT_LT(alignment(i), alignment(i - 1)) << text;

@@ -34,8 +34,12 @@ const P& as(const AnyProblem& any) {
   return *static_cast<const P*>(any.data());
 }
 
-// For the first step, the only one of most families.
-inline const Step& step_of(const AnyProblem& p) { return p.family().steps[0]; }
+// For the step without a name, the only one of most families, or the first.
+inline const Step& step_of(const AnyProblem& p) {
+  for (const Step& step : p.family().steps)
+    if (*step.name == '\0') return step;
+  return p.family().steps[0];
+}
 inline std::vector<Variant> variants_of(const AnyProblem& p, const Target& target = {90, "a"}) {
   return variants_of(p.family(), step_of(p), p.data(), target, generic_model(target.arch), {});
 }

@@ -27,14 +27,17 @@ TEST(ShippedRecords, EachDecidesForItsOwnProblem) {
     EXPECT_EQ(known.size(), pointers.size()) << family->name << ": a record's config is not in the tuning space";
     Runtime runtime;
     for (const Record* record : pointers) {
-      EXPECT_EQ(record->space_digest, space_digest(family->steps[0])) << record->problem;
+      const Step* const named = step_of_config(*family, record->config);
+      ASSERT_NE(named, nullptr) << record->config;
+      const Step& step = *named;
+      EXPECT_EQ(record->space_digest, space_digest(step)) << record->problem;
       const AnyProblem problem = runtime.parse(record->problem);
       const Target target = target_named(record->target);
       const Config base =
-          variants_of(*family, family->steps[0], problem.data(), target, generic_model(target.arch), {}).front().config;
-      const auto found = known.find({problem.data(), target, record->device, base});
+          variants_of(*family, step, problem.data(), target, generic_model(target.arch), {}).front().config;
+      const auto found = known.find({problem.data(), target, record->device, base, &step});
       ASSERT_TRUE(found) << record->problem;
-      EXPECT_EQ(record->config, config_text(family->steps[0], problem.data(), found->config)) << record->problem;
+      EXPECT_EQ(record->config, config_text(step, problem.data(), found->config)) << record->problem;
       EXPECT_TRUE(found->exact && found->record == record) << record->problem;
       ++all;
     }

@@ -187,7 +187,8 @@ TEST(Infer, TensorsFitTheProblemThatIsFound) {
                             rope_cases(),
                             embedding_cases(),
                             embedding_backward_cases(),
-                            embedding_scaling_cases()}) {
+                            embedding_scaling_cases(),
+                            embedding_lengths_cases()}) {
     for (std::size_t c = 0; c < table.size(); c += 1 + table.size() / 12) {
       const AnyProblem closed = runtime.parse(table[c].problem);
       NamedTensors tensors(closed);

@@ -15,7 +15,9 @@ namespace {
 
 using common::divide_up;
 
-constexpr std::int64_t kMostKeys = std::int64_t{1} << 31;  // keys, values and bags are below it
+constexpr std::int64_t kMostValues = std::int64_t{1} << 31;  // values and bags are below it
+
+static_assert(sort::kFlagBit == 31, "has_wide_keys");
 
 template <class F>
 std::int64_t over_tables(const Embedding& p, std::int64_t first, const F& f) {
@@ -33,7 +35,6 @@ std::string check_tables(const Embedding& p) {
       return cat("strides is below the dim of table ", t, ", ", dim_of(p, t),
                  ", so rows that are written would overlap");
   }
-  if (all_rows(p) >= kMostKeys) return "rows are too many: with pass=backward all tables together have below 2^31";
   if (p.dense_stride != 0 && p.dense_stride < p.dense)
     return "dense_stride is below dense, so rows of dense_gradient would overlap";
   return {};
@@ -77,10 +78,11 @@ Workspace workspace_of(const Embedding& p) {
   w.ids = ids_of(p);
   w.table = words_of_lengths(p);
   w.spare = w.table + (passes_of(p, kMostBits) * kMostBlocks << kMostBits);
-  w.ended = w.spare + 4 * w.ids;
+  w.ended = w.spare + (has_wide_keys(p) ? 6 : 4) * w.ids;
   w.keys = w.ended + 3;
   w.values = w.keys + w.ids;
-  w.counts = w.values + w.ids;
+  w.highs = w.values + w.ids;
+  w.counts = w.highs + (has_wide_keys(p) ? w.ids : 0);
   w.winners = w.counts + (counts_bags(p) ? bags_of(p) : 0);
   w.words_of_id = is_max(p) ? divide_up(largest_dim(p), 32) : 0;
   const std::int64_t end = w.winners + w.ids * w.words_of_id;
@@ -100,8 +102,8 @@ std::int64_t workspace_words(const Embedding& p) {
 
 std::string check_ids(const Embedding& p) {
   if (!is_backward(p)) return {};
-  if (ids_of(p) >= kMostKeys) return "pass=backward sorts below 2^31 ids: use a smaller batch";
-  if (bags_of(p) >= kMostKeys) return "batch times tables must be below 2^31 with pass=backward";
+  if (ids_of(p) >= kMostValues) return "pass=backward sorts below 2^31 ids: use a smaller batch";
+  if (bags_of(p) >= kMostValues) return "batch times tables must be below 2^31 with pass=backward";
   return {};
 }
 

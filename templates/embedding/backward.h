@@ -37,6 +37,8 @@ inline bool has_weights(const Embedding& p) {
 std::int64_t ids_of(const Embedding& p);  // kOpen while batch or count is open
 std::int64_t all_rows(const Embedding& p);
 int key_bits(const Embedding& p);
+// Whether keys need more than a word, of which the sort has one bit.
+inline bool has_wide_keys(const Embedding& p) { return key_bits(p) > 31; }
 inline bool values_are_bags(const Embedding& p) { return is_pooled(p) && !is_weighted(p) && !is_max(p); }
 inline constexpr int kMostBits = 9;  // of a digit
 inline constexpr std::int64_t kMostBlocks = 256;
@@ -48,10 +50,11 @@ std::int64_t largest_dim(const Embedding& p);
 struct Workspace {
   std::int64_t ids;    // words of each list
   std::int64_t table;  // of digits; after what lengths need
-  std::int64_t spare;  // after the digits: two buffers of keys and values
+  std::int64_t spare;  // two buffers of keys and values, and what wide keys have above these
   std::int64_t ended;  // three words: a counter and two barriers
   std::int64_t keys;   // sorted
   std::int64_t values;
+  std::int64_t highs;    // of wide keys
   std::int64_t counts;   // of bags, where a mean has padding
   std::int64_t winners;  // with pooling=max: [ids, words_of_id], a bit for each element whose maximum the id's row is
   std::int64_t words_of_id;

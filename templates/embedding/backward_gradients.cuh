@@ -84,7 +84,7 @@ QUERN_DEVICE void add_group(const SumParams& p, const Group& group, u32 column, 
     GradientSlot slots[kBatch];
 #pragma unroll
     for (u32 i = 0; i < kBatch; ++i) {
-      if (begin + i < group.count) slots[i].read(p, word_at(p.values, group.first + begin + i), column);
+      if (begin + i < group.count) slots[i].read(p, word_at(p.sorted.values, group.first + begin + i), column);
     }
 #pragma unroll
     for (u32 i = 0; i < kBatch; ++i) {

@@ -5,6 +5,7 @@
 #include "embedding/backward_offsets.cuh"
 #include "embedding/backward_params.cuh"
 #include "embedding/ids.cuh"
+#include "sort/item.cuh"
 
 namespace quern::embedding {
 
@@ -22,11 +23,12 @@ QUERN_DEVICE u32 table_at(const SortParams& p, u32 position) {
   return divide32(last_bag(p.ids.offsets, position, 0, p.bags, batch), p.by_divisor);
 }
 
-QUERN_DEVICE u32 key_at(const SortParams& p, u32 position) {
+QUERN_DEVICE sort::Key key_at(const SortParams& p, u32 position) {
+  using sort::Key;
   u32 table, sample = 0;
   if constexpr (kPooled) {
     table = table_at(p, position);
-    if (table == kNoTable) return p.rows;
+    if (table == kNoTable) return static_cast<Key>(p.rows);
   } else {
     sample = divide32(position, p.by_divisor);
     table = position - sample * p.ids.number_of_tables;
@@ -35,7 +37,7 @@ QUERN_DEVICE u32 key_at(const SortParams& p, u32 position) {
   const spec::Index id = load_id(from, kPooled ? position : table, true);
   Report report;  // the forward pass has reported
   const Row row = row_of(source_of(p.ids, table, ~0u), id, position, true, report);
-  return row.read ? p.base[table] + static_cast<u32>(row.number) : p.rows;
+  return row.read ? static_cast<Key>(p.base[table]) + static_cast<Key>(row.number) : static_cast<Key>(p.rows);
 }
 
 // Of an id in no bag any number: it is not used.

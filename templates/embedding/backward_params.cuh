@@ -18,8 +18,8 @@ using IdParamsOf = ParamsOf<Most, true, false>;
 template <int Most>
 struct SortParamsOf : sort::Buffers {
   IdParamsOf<Most> ids;
-  unsigned base[Most];  // rows of the tables before
-  unsigned rows;        // of all tables: the key of an id without a row
+  unsigned long long base[Most];  // rows of the tables before
+  unsigned long long rows;        // of all tables: the key of an id without a row
   unsigned bags;
   common::Divisor32 by_divisor;  // the number of tables without pooling, else the batch
 };
@@ -41,9 +41,9 @@ struct SumTable {
   unsigned long long at;  // row 0 of what is written
   unsigned long long moments;
   unsigned long long squares;
-  unsigned base;    // the key of row 0
-  unsigned stride;  // bytes
-  unsigned first;   // byte of a row of the gradient where its columns begin
+  unsigned long long base;  // the key of row 0
+  unsigned stride;          // bytes
+  unsigned first;           // byte of a row of the gradient where its columns begin
   unsigned columns : 28;
   unsigned type : 4;  // RowType
 };
@@ -61,11 +61,10 @@ struct Numbers32 {
 
 template <int Most>
 struct SumParamsOf {
-  const unsigned* keys;    // sorted
-  const unsigned* values;  // in the same order
+  sort::Pairs sorted;
   long long count;
   unsigned long long windows;  // of places in that order, for a warp each
-  unsigned rows;               // the key of an id without a row
+  unsigned long long rows;     // the key of an id without a row
   unsigned bags;
   common::Divisor32 by_divisor;  // of values, or of bags: the number of tables without pooling, else the batch
   unsigned divisor;

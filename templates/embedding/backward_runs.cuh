@@ -85,7 +85,8 @@ struct RowSums {
 };
 
 QUERN_DEVICE void put_group(const SumParams& p, const SortedWindow& window, u32 at, const Group& group, i64 head) {
-  const Target target = target_of(p, place_of(p, word_at(p.values, group.first)).table, word_at(p.keys, group.first));
+  const Place place = place_of(p, word_at(p.sorted.values, group.first));
+  const Target target = target_of(p, place.table, key_at(p, group.first));
   u32* kept = nullptr;
   if (head >= 0 && !finishes(p, target, rows::segment_of(p, head, window, at), group, kept)) return;
   update_row(p, target, RowSums{p, target, group, kept});

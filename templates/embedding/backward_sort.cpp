@@ -31,16 +31,17 @@ void fill(const Embedding& p, const EmbeddingArgs& a, SortParamsOf<Most>& params
   fill_ids(p, rows.args(), 1, params.ids);
   std::int64_t base = 0;
   for (int t = 0; t < tables(p); ++t) {
-    params.base[t] = static_cast<unsigned>(base);
+    params.base[t] = static_cast<unsigned long long>(base);
     base += rows_of(p, t);
   }
-  params.rows = static_cast<unsigned>(base);
+  params.rows = static_cast<unsigned long long>(base);
   params.bags = static_cast<unsigned>(bags_of(p));
   params.by_divisor = common::make_divisor32(static_cast<std::uint64_t>(is_pooled(p) ? p.batch : p.tables));
   const Workspace w = workspace_of(p);
-  params.out = {words_at(a, w.keys), words_at(a, w.values)};
-  params.spare[0] = sort::pairs_at(a.workspace.data, w.spare);
-  params.spare[1] = sort::pairs_at(a.workspace.data, w.spare + 2 * w.ids);
+  params.out = {words_at(a, w.keys), words_at(a, w.values), words_at(a, w.highs)};
+  for (int i = 0; i < 2; ++i)
+    params.spare[i] = {sort::pairs_at(a.workspace.data, w.spare + 2 * i * w.ids),
+                       words_at(a, w.spare + (4 + i) * w.ids)};
   params.table = words_at(a, w.table);
   params.ended = words_at(a, w.ended);
   params.barrier = words_at(a, w.ended + 1);
@@ -69,6 +70,7 @@ void SortIds::specialize(const Embedding& p, const Target&, const Config& config
   spec.integer("max_threads", config[kThreads]);
   spec.integer("unroll", config[kUnroll]);
   spec.integer("bits", config[kBits]);
+  spec.flag("wide_keys", has_wide_keys(p));
   spec.flag("values_are_bags", values_are_bags(p));
   specialize_ids(p, 1, spec);
 }
@@ -87,7 +89,7 @@ void SortIds::launch(const Embedding& p, const Args& a, const DeviceModel& model
   });
   launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);
   launch.grid[0] = static_cast<std::uint32_t>(blocks);
-  launch.shared_bytes = sort::shared_bytes(config[kThreads], config[kUnroll], config[kBits]);
+  launch.shared_bytes = sort::shared_bytes(config[kThreads], config[kUnroll], config[kBits], has_wide_keys(p));
   launch.cooperative = blocks > 1;
 }
 

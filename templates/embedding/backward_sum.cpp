@@ -62,19 +62,18 @@ void fill_tables(const Embedding& p, const EmbeddingArgs& a, const Config& c, Su
   std::int64_t base = 0, column = p.dense;
   for (int t = 0; t < tables(p); ++t) {
     params.tables[t] = table_of(p, a, t, c);
-    params.tables[t].base = static_cast<unsigned>(base);
+    params.tables[t].base = static_cast<unsigned long long>(base);
     params.tables[t].first = static_cast<unsigned>(column * bytes(p.dtype));
     base += rows_of(p, t);
     column += dim_of(p, t);
   }
-  params.rows = static_cast<unsigned>(base);
+  params.rows = static_cast<unsigned long long>(base);
 }
 
 template <int Most>
 void fill_workspace(const Embedding& p, const EmbeddingArgs& a, SumParamsOf<Most>& params) {
   const Workspace w = workspace_of(p);
-  params.keys = words_at(a, w.keys);
-  params.values = words_at(a, w.values);
+  params.sorted = {words_at(a, w.keys), words_at(a, w.values), words_at(a, w.highs)};
   params.counts = words_at(a, w.counts);
   params.winners = words_at(a, w.winners);
   params.words_of_id = static_cast<unsigned>(w.words_of_id);
@@ -163,6 +162,7 @@ void SumRows::specialize(const Embedding& p, const Target&, const Config& c, Spe
   spec.flag("maximum", is_max(p));
   spec.flag("weighted", is_weighted(p));
   spec.flag("values_are_bags", values_are_bags(p));
+  spec.flag("wide_keys", has_wide_keys(p));
   spec.flag("stochastic", is_stochastic(p));
   spec.integer("types", row_types(p));
   spec.type("Gradient", common::spec_type(p.dtype));

@@ -8,6 +8,7 @@
 #include "embedding/backward_params.cuh"
 #include "rows/runs.cuh"
 #include "rows/tree.cuh"
+#include "sort/item.cuh"
 #include "spec.cuh"
 
 namespace quern::embedding {
@@ -26,6 +27,7 @@ using rows::lane;
 using rows::mask_of_group;
 using rows::Segment;
 using rows::SortedWindow;
+using sort::Key;
 
 constexpr int kElements = spec::elements;
 constexpr int kBytes = kElements * static_cast<int>(sizeof(Gradient));
@@ -37,12 +39,18 @@ QUERN_DEVICE u64 threads_of_grid() { return static_cast<u64>(gridDim.x) * blockD
 // Words that the kernel clears at the end, so they are not read through the read-only path.
 QUERN_DEVICE u32 word_at(const u32* words, i64 at) { return load<4>(words + at).w[0]; }
 
+QUERN_DEVICE Key key_at(const SumParams& p, i64 place) {
+  const u32 low = word_at(p.sorted.keys, place);
+  if constexpr (!spec::wide_keys) return low;
+  return static_cast<Key>(static_cast<u64>(word_at(p.sorted.highs, place)) << sort::kFlagBit | low);
+}
+
 // For rows/runs.cuh: ids without a row are last.
 QUERN_DEVICE i64 row_at(const SumParams& p, i64 place) {
   if (place < 0) return kBeforeAll;
   if (place >= p.count) return kAfterAll;
-  const u32 key = word_at(p.keys, place);
-  return key == p.rows ? kAfterAll : static_cast<i64>(key);
+  const Key key = key_at(p, place);
+  return key == static_cast<Key>(p.rows) ? kAfterAll : static_cast<i64>(key);
 }
 
 }  // namespace quern::embedding

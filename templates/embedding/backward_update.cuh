@@ -27,8 +27,8 @@ struct Target {
   QUERN_DEVICE u8* moment_of_row() const { return reinterpret_cast<u8*>(table.moments + row * 4); }
 };
 
-QUERN_DEVICE Target target_of(const SumParams& p, u32 table, u32 key) {
-  return {p.tables[table], table, key - p.tables[table].base};
+QUERN_DEVICE Target target_of(const SumParams& p, u32 table, Key key) {
+  return {p.tables[table], table, key - static_cast<Key>(p.tables[table].base)};
 }
 
 // A slot of a row and of its state, and what the row has for all of its slots.

@@ -143,6 +143,7 @@ struct IndexSortFamily {
     spec.integer("max_threads", config[kThreads]);
     spec.integer("unroll", config[kUnroll]);
     spec.integer("bits", config[kBits]);
+    spec.flag("wide_keys", false);
     spec.type("Index", common::spec_type(p.index));
   }
 
@@ -163,8 +164,8 @@ struct IndexSortFamily {
     params.index = a.index.data;
     params.out = {static_cast<unsigned*>(a.sorted.data), static_cast<unsigned*>(a.order.data)};
     params.table = words(0);
-    params.spare[0] = sort::pairs_at(a.workspace.data, kTableWords);
-    params.spare[1] = sort::pairs_at(a.workspace.data, kTableWords + 2 * p.count);
+    params.spare[0] = {sort::pairs_at(a.workspace.data, kTableWords)};
+    params.spare[1] = {sort::pairs_at(a.workspace.data, kTableWords + 2 * p.count)};
     params.ended = words(kTableWords + 4 * p.count);
     params.barrier = words(kTableWords + 4 * p.count + 1);
     params.rows = p.rows;

@@ -4,20 +4,27 @@
 
 namespace quern::sort {
 
-// Keys and values are below it. In the workspace it is a flag: see Pass.
+// Keys and values are below it; wide keys below its square. In the workspace it is a flag: see Pass.
 constexpr unsigned kFlag = 0x80000000u;
+constexpr int kFlagBit = 31;
 
 // Keys and the values that travel with them.
 struct Pairs {
   unsigned* keys;
   unsigned* values;
+  unsigned* highs = nullptr;  // of wide keys what is above 31 bits
+};
+
+// Pairs as words of 8 bytes, of which the key is the low one.
+struct Spare {
+  unsigned long long* pairs;
+  unsigned* highs = nullptr;  // of wide keys
 };
 
 // A kernel's parameters derive from it.
 struct Buffers {
   Pairs out;
-  unsigned long long*
-      spare[2];       // workspace: pairs that all passes but the last write, in turn; the key is the low word
+  Spare spare[2];     // workspace: what all passes but the last write, in turn
   unsigned* table;    // workspace: [passes, blocks, digits], each count plus 1
   unsigned* ended;    // workspace: a number of blocks
   unsigned* barrier;  // workspace

@@ -1,18 +1,13 @@
 // The passes of a sort, and the items of a thread in one: a key, and the value that travels with it.
 //
-// Params derives from Buffers. Of an item that is to be sorted, by its number, its namespace has u32 key_at(p, i) and
-// u32 value_at(p, i). The spec has bits, unroll and max_threads.
+// Params derives from Buffers. Of an item that is to be sorted, by its number, its namespace has Key key_at(p, i) and
+// u32 value_at(p, i). The spec has bits, unroll, max_threads and wide_keys.
 #ifndef QUERN_SORT_ITEMS_CUH_
 #define QUERN_SORT_ITEMS_CUH_
 
-#include "common/sync.cuh"
-#include "common/vector.cuh"
-#include "sort/buffers.cuh"
-#include "spec.cuh"
+#include "sort/item.cuh"
 
 namespace quern::sort {
-
-using namespace common;
 
 constexpr u32 kBits = spec::bits, kDigits = 1u << kBits;
 constexpr u32 kNone = kDigits;         // the digit of no item
@@ -36,15 +31,15 @@ QUERN_DEVICE u32 lanes_below() { return (1u << lane()) - 1; }
 struct Pass {
   u32 number;
   u32 shift;
-  u64* from;      // not of the first pass
+  Spare from;     // not of the first pass
   u32 from_flag;  // kFlag or 0: that of keys in `from` that have been stored
-  u64* to;        // not of the last pass
+  Spare to;       // not of the last pass
   u32 to_flag;
   bool last;
   bool clears;  // `from` is not used again
 };
 
-QUERN_DEVICE u64* spare_of(const Buffers& p, u32 number) { return number % 2 == 0 ? p.spare[0] : p.spare[1]; }
+QUERN_DEVICE Spare spare_of(const Buffers& p, u32 number) { return number % 2 == 0 ? p.spare[0] : p.spare[1]; }
 QUERN_DEVICE u32 flag_of(u32 number) { return number / 2 % 2 == 0 ? kFlag : 0; }
 
 // The last pass writes `out`, those before it the two buffers in turn.
@@ -61,11 +56,6 @@ QUERN_DEVICE Pass pass_at(const Buffers& p, u32 number) {
 
 // Whether the pass writes a buffer that an earlier one has written.
 QUERN_DEVICE bool reuses_buffer(const Buffers& p, u32 number) { return number >= 2 && number + 1 < p.passes; }
-
-struct Item {
-  u32 key;
-  u32 value;
-};
 
 // Items that a block has in its threads at once: up to kUnroll a thread. Consecutive warps have consecutive items, and
 // consecutive lanes have them too.
@@ -102,29 +92,27 @@ QUERN_DEVICE void make_items(const Params& p, const Tile& tile, Item (&items)[kU
 #pragma unroll
   for (u32 k = 0; k < kUnroll; ++k) {
     items[k] = {};
-    if (tile.has(k)) items[k] = {key_at(p, tile.first + tile.at(k)), value_at(p, tile.first + tile.at(k))};
+    if (tile.has(k)) items[k] = item_of(key_at(p, tile.first + tile.at(k)), value_at(p, tile.first + tile.at(k)));
   }
 }
 
 // The same of a later pass: reads pairs until each is there.
 QUERN_DEVICE void await_items(const Pass& pass, const Tile& tile, Item (&items)[kUnroll]) {
-  const auto missing = [&](const Item& item) { return ((item.key ^ pass.from_flag) & kFlag) != 0; };
 #pragma unroll
-  for (Item& item : items) item.key = pass.from_flag ^ kFlag;
+  for (Item& item : items) set_missing(item, pass.from_flag);
   for (bool any = true; any;) {
 #pragma unroll
     for (u32 k = 0; k < kUnroll; ++k) {
-      if (!tile.has(k) || !missing(items[k])) continue;
-      const u64 pair = load_relaxed(pass.from + tile.first + tile.at(k));
-      items[k] = {static_cast<u32>(pair), static_cast<u32>(pair >> 32)};
+      if (!tile.has(k) || !is_missing(items[k], pass.from_flag)) continue;
+      load_item(pass.from, tile.first + tile.at(k), pass.from_flag, items[k]);
     }
     any = false;
 #pragma unroll
-    for (u32 k = 0; k < kUnroll; ++k) any = any || (tile.has(k) && missing(items[k]));
+    for (u32 k = 0; k < kUnroll; ++k) any = any || (tile.has(k) && is_missing(items[k], pass.from_flag));
     if (any) poll_again();
   }
 #pragma unroll
-  for (Item& item : items) item.key &= ~kFlag;
+  for (Item& item : items) remove_flag(item);
 }
 
 template <class Params>
@@ -135,7 +123,7 @@ QUERN_DEVICE void read_items(const Params& p, const Pass& pass, const Tile& tile
     await_items(pass, tile, items);
 }
 
-QUERN_DEVICE u32 digit_of(const Pass& pass, u32 key) { return key >> pass.shift & (kDigits - 1); }
+QUERN_DEVICE u32 digit_of(const Pass& pass, const Item& item) { return bits_from(item, pass.shift) & (kDigits - 1); }
 
 }  // namespace quern::sort
 

@@ -28,21 +28,20 @@ QUERN_DEVICE void store_tile(const Buffers& p, const Pass& pass, u32 count) {
   const SharedWords distance = distances();
 #pragma unroll 4
   for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
-    const Vector<8> pair = load_shared<8>(staged(i));
-    const u32 to = distance.get(digit_of(pass, pair.w[0])) + i;
-    if (pass.last) {
-      store_relaxed(p.out.keys + to, pair.w[0]);
-      store_relaxed(p.out.values + to, pair.w[1]);
-    } else {
-      store_relaxed(pass.to + to, static_cast<u64>(pair.w[1]) << 32 | pair.w[0] | pass.to_flag);
-    }
+    Item item;
+    load_staged(staged(i), staged_high(i), item);
+    const u32 to = distance.get(digit_of(pass, item)) + i;
+    if (pass.last)
+      store_item(p.out, to, item);
+    else
+      store_item(pass.to, to, item, pass.to_flag);
   }
 }
 
 QUERN_DEVICE void clear_items(const Pass& pass, const Tile& tile) {
 #pragma unroll
   for (u32 k = 0; k < kUnroll; ++k) {
-    if (tile.has(k)) store_relaxed(pass.from + tile.first + tile.at(k), u64{0});
+    if (tile.has(k)) store_item(pass.from, tile.first + tile.at(k), Item{}, 0);
   }
 }
 

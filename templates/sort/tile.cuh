@@ -20,6 +20,9 @@ QUERN_DEVICE SharedWords warp_sums() { return SharedWords((warps() + 2 + 2 * kSh
 // The pairs of the tile, in the order of their digits.
 QUERN_DEVICE u8* staged(u32 i) { return dynamic_shared() + ((warps() + 2 + 2 * kShares) * kDigits + 32) * 4 + i * 8; }
 
+// What wide keys have above: after the pairs of a whole tile.
+QUERN_DEVICE u8* staged_high(u32 i) { return staged(blockDim.x * kUnroll) + i * 4; }
+
 // Adds to the digit's word and returns what it was, in all lanes that have the digit.
 QUERN_DEVICE u32 advance(const SharedWords& words, u32 digit, u32 same) {
   u32 before = 0;
@@ -38,7 +41,7 @@ QUERN_DEVICE void rank_items(const Pass& pass, const Tile& tile, const Item (&it
 #pragma unroll
   for (u32 k = 0; k < kUnroll; ++k) {
     if (k * 32 >= tile.count) break;  // the same for all lanes
-    const u32 digit = tile.has(k) ? digit_of(pass, items[k].key) : kNone;
+    const u32 digit = tile.has(k) ? digit_of(pass, items[k]) : kNone;
     const u32 same = __match_any_sync(0xffffffffu, digit);
     ranks[k] = advance(own, digit, same) + static_cast<u32>(__popc(same & lanes_below()));
   }
@@ -71,9 +74,8 @@ QUERN_DEVICE void stage_items(const Pass& pass, const Tile& tile, const Item (&i
 #pragma unroll
   for (u32 k = 0; k < kUnroll; ++k) {
     if (!tile.has(k)) continue;
-    const u32 digit = digit_of(pass, items[k].key);
-    store_shared<8>(staged(first.get(digit) + earlier.get(digit) + ranks[k]),
-                    Vector<8>{{items[k].key, items[k].value}});
+    const u32 digit = digit_of(pass, items[k]), to = first.get(digit) + earlier.get(digit) + ranks[k];
+    stage_item(staged(to), staged_high(to), items[k]);
   }
   __syncthreads();
 }

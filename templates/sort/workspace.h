@@ -18,10 +18,10 @@ inline unsigned long long* pairs_at(void* workspace, std::int64_t first) {
 }
 
 // Bytes of shared memory of a block, as tile.cuh arranges them: the counters of warps, two words of a digit, those of
-// shares, the sums of warps, and the pairs of a tile.
-inline std::uint32_t shared_bytes(std::int32_t threads, std::int32_t unroll, std::int32_t bits) {
+// shares, the sums of warps, and the pairs of a tile, with another word each where keys are wide.
+inline std::uint32_t shared_bytes(std::int32_t threads, std::int32_t unroll, std::int32_t bits, bool wide = false) {
   const std::int32_t shares = threads >> bits, arrays = threads / 32 + 2 + 2 * shares;
-  return static_cast<std::uint32_t>(((arrays << bits) + 32) * 4 + threads * unroll * 8);
+  return static_cast<std::uint32_t>(((arrays << bits) + 32) * 4 + threads * unroll * (wide ? 12 : 8));
 }
 
 // The registers of a thread suffice for its items.

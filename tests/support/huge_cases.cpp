@@ -32,6 +32,7 @@ std::vector<Case> huge_cases() {
           {"embedding batch=5000000 tables=26 dim=17 rows=1000 dense=13 dtype=bf16", 1},
           {"embedding batch=4096 tables=2 dim=64 rows=40000000 dtype=bf16 pooling=sum count=100000"},
           {"embedding batch=70000 tables=2 dim=64 rows=40000000 dtype=bf16 hash=modulus pass=backward"},
+          {"embedding batch=70000 tables=2 dim=1 rows=2200000000 dtype=bf16 hash=modulus pass=backward"},
           {"row_pad rows=300000 cols=7168 groups=64 align=128"},
           {"row_pad rows=300000 cols=7167 groups=64 align=16 dtype=e4m3 direction=unpad", 1},
           {"multi_row_pad rows=300000,43,1 cols=7168,256,33 align=128"},

@@ -38,8 +38,7 @@ TEST(EmbeddingBackwardProblem, RefusesTablesThatCannotBeUpdated) {
   EXPECT_TRUE(has(refusal_of("tables=2 dim=8 strides=8,7"), "strides is below the dim of table 1, 8"));
   EXPECT_EQ(test::refusal("embedding tables=2 dim=8 strides=8,7"), "") << "rows that are read may overlap";
   EXPECT_TRUE(has(refusal_of("dense=8 dense_stride=7"), "dense_stride is below dense"));
-  EXPECT_TRUE(has(refusal_of("tables=2 rows=2147483647,1"), "together have below 2^31"));
-  EXPECT_EQ(refusal_of("tables=2 rows=2147483646,1"), "");
+  EXPECT_EQ(refusal_of("tables=2 rows=2147483647,2147483647"), "") << "keys of two words";
 }
 
 TEST(EmbeddingBackwardProblem, RefusesMoreIdsThanItSorts) {
@@ -102,6 +101,8 @@ TEST(EmbeddingBackwardOperands, KeysHaveTheBitsOfAllRows) {
   EXPECT_EQ(bits("tables=2 rows=1"), 2) << "the key 2 is that of an id without a row";
   EXPECT_EQ(bits("tables=26 rows=1000000"), 25);
   EXPECT_EQ(bits("tables=1 rows=2147483647"), 31);
+  EXPECT_EQ(bits("tables=2 rows=2147483647,1"), 32);
+  EXPECT_EQ(bits("tables=64 dim=1 rows=70368744177663"), 52);
 }
 
 // ---- The reference

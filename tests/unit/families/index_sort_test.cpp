@@ -96,9 +96,11 @@ TEST(IndexSortLaunch, TheBuffersBeginBehindTheTable) {
     const Launched all = launched("index_sort rows=2147483647 count=1048576", 0, bits, workspace);
     EXPECT_EQ(all.launch.grid[0], 256);
     EXPECT_EQ(all.params.table, workspace);
-    EXPECT_LE(std::int64_t{all.params.passes} * 256 << bits, all.params.spare[0].keys - all.params.table) << bits;
-    EXPECT_EQ(all.params.spare[1].keys - all.params.spare[0].keys, 2097152);
-    EXPECT_EQ(all.params.ended - all.params.spare[1].keys, 2097152);
+    const auto* const first = reinterpret_cast<const unsigned*>(all.params.spare[0].pairs);
+    const auto* const second = reinterpret_cast<const unsigned*>(all.params.spare[1].pairs);
+    EXPECT_LE(std::int64_t{all.params.passes} * 256 << bits, first - all.params.table) << bits;
+    EXPECT_EQ(second - first, 2097152);
+    EXPECT_EQ(all.params.ended - second, 2097152);
   }
 }
 

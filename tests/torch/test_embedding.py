@@ -34,6 +34,19 @@ class EmbeddingGradients(TorchTest):
         got = _ops.embedding(tables, self.index, dense=dense)
         self.assertSameGradients(got, torch.cat([dense] + [t[self.index[:, i]] for i, t in enumerate(tables)], 1), (dense,))
 
+    def test_autocast_widens_the_dense_part(self):
+        narrow = [self.tables[0].detach().bfloat16(), self.tables[1].detach()]
+        for dense in (rand(20, 2, dtype=torch.bfloat16), rand(20, 2)):
+            with torch.autocast(DEVICE, dtype=torch.bfloat16):
+                (got,) = _ops.embedding(narrow, self.index, dense=dense)
+                expected = torch.cat([dense] + [t[self.index[:, i]] for i, t in enumerate(narrow)], 1)
+            self.assertEqual(got.dtype, torch.float32)
+            self.assertClose(got, expected)
+        quantized = [torch.randint(-9, 9, (7, 4), dtype=torch.int8, device=DEVICE)]
+        with torch.autocast(DEVICE, dtype=torch.bfloat16):
+            (got,) = _ops.embedding(quantized, self.index[:, :1].contiguous(), dense=rand(20, 2, dtype=torch.bfloat16))
+        self.assertEqual(got.dtype, torch.bfloat16)
+
     def test_bags(self):
         ids, offsets = torch.randint(7, (30,), device=DEVICE), ints([0, 4, 4, 11, 29], torch.int64)
         table, weights = self.tables[0], rand(30, grad=True)
@@ -101,6 +114,29 @@ class EmbeddingUpdates(TorchTest):
         expected = table.index_add(0, ids, -gradient[[0, 0, 0, 1], 2:])
         qt.embedding_update(gradient, [table], ids, learning_rate=1.0, offsets=offsets, pooling="sum")
         self.assertClose(table, expected)
+
+    def test_under_compile_tables_and_states_are_written_in_place(self):
+        moments = [torch.rand(len(t), device=DEVICE) for t in self.tables]
+        given = self.tables + moments
+        twins = [t.clone() for t in given]
+
+        def step(gradient, tables, index, moments):
+            before = tables[0] * 1
+            qt.embedding_update(gradient * 2, tables, index, "row_adagrad", 0.1, moments)
+            return before, tables[0] + 0
+
+        compiled = torch.compile(step, fullgraph=True, backend="aot_eager")
+        for _ in range(2):
+            expected = step(self.gradient, twins[:2], self.index, twins[2:])
+            got = compiled(self.gradient, given[:2], self.index, given[2:])
+            for a, b in zip((*got, *given), (*expected, *twins)):
+                self.assertTrue(torch.equal(a, b))
+        torch.library.opcheck(
+            _ops.embedding_out.default,
+            ([], self.index),
+            dict(gradient=self.gradient, updated=self.tables, pass_="backward", optimizer="sgd"),
+            test_utils=("test_schema", "test_faketensor"),
+        )
 
     def test_lengths(self):
         ids, lengths = ints([1, 2, 2, 6, 5], torch.int64), ints([3, 1], torch.int32)  # the last id is in no bag

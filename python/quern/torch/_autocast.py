@@ -12,11 +12,14 @@ from quern.torch._schema import FAMILIES
 # Operands of one type, of the families that have several.
 _OF_ONE_TYPE = {
     "concat": ("sources",),
+    "embedding": ("weights", "dense"),
     "glu": ("x", "gate"),
     "moe_unpermute": ("source", "rows", "residual"),
     "multi_row_pad": ("sources",),
     "rope": ("q", "k", "v"),
 }
+# Those of them that are cast; of others all. Tables have types of their own, and a cast would copy them whole.
+_CAST = {"embedding": ("dense",)}
 _TYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 _KEYS = ("AutocastCPU", "AutocastCUDA")
 
@@ -37,14 +40,16 @@ def _excluded():
 
 
 def _register(name, operands):
-    places = [i for i, o in enumerate(FAMILIES[name.strip("_")].inputs) if o["name"] in operands]
+    names = [o["name"] for o in FAMILIES[name.strip("_")].inputs]
+    places = [i for i, n in enumerate(names) if n in operands]
+    cast = [i for i in places if names[i] in _CAST.get(name.strip("_"), operands)]
     op, keys = getattr(torch.ops.quern, name).default, _excluded()
 
     def run(*inputs, **settings):
         given = list(inputs) + [None] * (max(places) + 1 - len(inputs))
         dtype = _widest([given[i] for i in places])
         if dtype is not None:
-            inputs = [_cast(v, dtype) if i in places else v for i, v in enumerate(given)]
+            inputs = [_cast(v, dtype) if i in cast else v for i, v in enumerate(given)]
         with torch._C._ExcludeDispatchKeyGuard(keys):
             return op(*inputs, **settings)
 

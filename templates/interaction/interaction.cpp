@@ -54,7 +54,9 @@ std::int64_t bytes_of_block(const Interaction& p, const Config& c, std::int64_t 
 }
 
 bool rows_divide(const Interaction& p, const Target&, const Config& c) { return c[kWhole] == 0 || may_be_whole(p); }
-bool few_in_flight(const Interaction& p, const Target&, const Config& c) { return !is_lower(p) || c[kUnroll] <= 4; }
+bool few_in_flight(const Interaction& p, const Target&, const Config& c) {
+  return p.form == InteractionForm::outer || (is_upper(p) && !is_backward(p)) || c[kUnroll] <= 4;
+}
 bool block_is_narrow(const Interaction& p, const Target&, const Config& c) {
   return !is_lower(p) || c[kThreads] <= kMostLowerThreads;
 }
@@ -91,7 +93,8 @@ struct InteractionFamily {
   static constexpr Field kFields[] = {
       choice_field(
           "form", offsetof(Interaction, form), kForms,
-          "lower: inner products of pairs of vectors, after the dense numbers; outer: c[i] * c[j] for all i, j"),
+          "lower: inner products of pairs of vectors, after the dense numbers; outer: c[i] * c[j] for all i, j; "
+          "upper: for i < j"),
       extent_field("batch", offsetof(Interaction, batch), true, "samples"),
       extent_field("features", offsetof(Interaction, features), false, "vectors of a sample"),
       extent_field("dim", offsetof(Interaction, dim), false, "numbers of a vector"),
@@ -101,7 +104,7 @@ struct InteractionFamily {
                     "elements between samples of source; 0: features * dim"),
       integer_field("out_stride", offsetof(Interaction, out_stride), 0, kMaxExtent,
                     "elements between rows of out; 0: its columns"),
-      integer_field("diagonal", offsetof(Interaction, diagonal), 0, 1, "lower: 1: of each vector with itself too"),
+      integer_field("diagonal", offsetof(Interaction, diagonal), 0, 1, "lower, upper: 1: the pairs with i = j too"),
       integer_field("dense", offsetof(Interaction, dense), 0, kMaxExtent,
                     "lower: numbers of each sample that come first in its row of out"),
       choice_field("pass", offsetof(Interaction, pass), kPasses, "backward: the gradient of source"),
@@ -130,7 +133,7 @@ struct InteractionFamily {
   };
   static constexpr Constraint kConstraints[] = {
       {"aligned accesses need vectors, or rows, and strides of multiples of 16 bytes", holds<rows_divide>},
-      {"unroll=8 is for form=outer", holds<few_in_flight>},
+      {"unroll=8 is for form=outer, and form=upper forward", holds<few_in_flight>},
       {"form=lower takes blocks of up to 128 threads", holds<block_is_narrow>},
       {"a block's memory must fit the shared memory of a multiprocessor", holds<block_fits>},
   };
@@ -141,6 +144,7 @@ struct InteractionFamily {
       "interaction form=outer batch=128 features=1 dim=432 dtype=f32 pass=backward",
       "interaction form=outer batch=128 features=1 dim=432",
       "interaction form=outer batch=512 features=27 dim=13",
+      "interaction form=upper batch=128 features=1 dim=432 dtype=f32",
       "interaction batch=65536 features=27 dim=128 dense=128",
       "interaction batch=65536 features=27 dim=128 dense=128 pass=backward",
       "interaction batch=65536 features=27 dim=128",
@@ -211,6 +215,7 @@ struct InteractionFamily {
     spec.flag("one_band", is_lower(p) && p.features <= config[kBand]);
     spec.integer("numbers", config[kNumbers]);
     spec.flag("diagonal", has_diagonal(p));
+    spec.flag("upper", is_upper(p));
     spec.flag("has_dense", p.dense != 0);
     spec.part(part_of(p));
   }

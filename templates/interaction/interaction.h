@@ -16,7 +16,8 @@ namespace quern {
 #define QUERN_INTERACTION_FORMS(VALUE)                                                                             \
   VALUE(lower) /* the lower triangle of x x^T, row by row: <x[i], x[j]> for j < i, after the first `dense` numbers \
                   of the source as they are */                                                                     \
-  VALUE(outer) /* c[i] * c[j] for all i and j, row by row */
+  VALUE(outer) /* c[i] * c[j] for all i and j, row by row */                                                       \
+  VALUE(upper) /* of these those with i < j */
 enum class InteractionForm : std::uint8_t { QUERN_INTERACTION_FORMS(QUERN_CHOICE_VALUE) };
 
 #define QUERN_INTERACTION_PASSES(VALUE) \
@@ -34,19 +35,20 @@ struct InteractionArgs {
 };
 
 // `columns` is dense + features * (features - 1) / 2, with diagonal=1 dense + features * (features + 1) / 2, of outer
-// (features * dim)^2. Products and sums are in fp32, added in a fixed order, and rounded once.
-// COST: one launch. forward: each element of source is read once where a sample has at most 32 vectors.
+// n^2 for n = features * dim, and of upper n * (n - 1) / 2, with diagonal=1 n * (n + 1) / 2. Products and sums are in
+// fp32, added in a fixed order, and rounded once. COST: one launch. forward: each element of source is read once where
+// a sample has at most 32 vectors.
 struct Interaction {
   using Args = InteractionArgs;
 
   InteractionForm form = InteractionForm::lower;
   std::int64_t batch = kOpen;      // samples
   std::int64_t features = 27;      // vectors of a sample; lower: at most 128
-  std::int64_t dim = 128;          // numbers of a vector; outer: features * dim is at most 4096
+  std::int64_t dim = 128;          // numbers of a vector; outer, upper: features * dim is at most 4096
   DType dtype = DType::bf16;       // f32, bf16 or f16, of all operands
   std::int64_t source_stride = 0;  // elements between samples of source; 0: features * dim
   std::int64_t out_stride = 0;     // elements between rows of out; 0: columns
-  std::int64_t diagonal = 0;       // lower: 1: <x[i], x[i]> too
+  std::int64_t diagonal = 0;       // lower, upper: 1: the pairs with i = j too
   std::int64_t dense = 0;          // lower: as many numbers of each sample come first in its row of out
   InteractionPass pass = InteractionPass::forward;
 

@@ -1,9 +1,9 @@
-// The form outer: a thread block has a part of a sample's products. Its numbers are in shared memory; out is written in
-// aligned accesses of 16 bytes, and the ends of a row number by number.
+// The forms outer and upper: a thread block has a part of a sample's products. Its numbers are in shared memory; out is
+// written in aligned accesses of 16 bytes, and the ends of a row number by number.
 #ifndef QUERN_INTERACTION_OUTER_CUH_
 #define QUERN_INTERACTION_OUTER_CUH_
 
-#include "interaction/numbers.cuh"
+#include "interaction/products.cuh"
 
 namespace quern::interaction {
 
@@ -31,29 +31,30 @@ QUERN_DEVICE void products_from(u32 i, u32 j, u32 width, float (&products)[kOfCo
   QUERN_UNROLL for (u32 k = 0; k < kOfColumn; ++k) {
     products[k] = factor * number(j);
     if (++j < width) continue;
-    j = 0;
+    j = first_of_row(i + 1);
     if (++i < width) factor = number(i);
   }
 }
 
 // Of the row of out, the column of 16 bytes that begins `begin` bytes after it, or before it.
 QUERN_DEVICE void store_products(const Params& p, u8* row, u32 width, i64 begin) {
-  const i64 end = static_cast<i64>(width) * width * kSize;
+  const i64 end = static_cast<i64>(products_of(width)) * kSize;
   if (begin >= end) return;
   const bool whole = begin >= 0 && begin + 16 <= end;
   const i64 from = begin < 0 ? 0 : begin;
-  const u32 place = static_cast<u32>(from / kSize), i = divide32(place, p.per_row);
+  const u32 place = static_cast<u32>(from / kSize);
   float products[kOfColumn];
   if (whole) {
-    products_from(i, place - i * width, width, products);
+    const Product first = product_at(p, width, place);
+    products_from(first.i, first.j, width, products);
     store<16, kStore>(row + from, pack<Number, kOfColumn>(products));
     return;
   }
   const u32 last = static_cast<u32>((begin + 16 < end ? begin + 16 : end) / kSize);
 #pragma unroll 1
   for (u32 at = place; at < last; ++at) {
-    const u32 of = divide32(at, p.per_row);
-    const float product = number(of) * number(at - of * width);
+    const Product one = product_at(p, width, at);
+    const float product = number(one.i) * number(one.j);
     store<kSize>(row + static_cast<i64>(at) * kSize, bit_cast<Vector<kSize>>(from_compute<Number>(product)));
   }
 }

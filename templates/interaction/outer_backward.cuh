@@ -1,11 +1,12 @@
-// Backward of the form outer: a thread block has a sample and reads each gradient once, for the sum of its row and for
-// that of its column. The order of additions is fixed: a warp has every eighth row; in a band of columns a lane has
-// adjacent ones. A row adds up the columns of a lane in their order, the lanes as pairs, then the bands; a column adds
-// up the rows of a warp in their order, then the warps as pairs. The result is both sums.
+// Backward of the forms outer and upper: a thread block has a sample and reads each gradient once, for the sum of its
+// row and for that of its column. The order of additions is fixed: a warp has every eighth row; in a band of columns a
+// lane has adjacent ones. A row adds up the columns of a lane in their order, the lanes as pairs, then the bands; a
+// column adds up the rows of a warp in their order, then the warps as pairs. The result is both sums. Products that
+// upper does not have are passed over.
 #ifndef QUERN_INTERACTION_OUTER_BACKWARD_CUH_
 #define QUERN_INTERACTION_OUTER_BACKWARD_CUH_
 
-#include "interaction/numbers.cuh"
+#include "interaction/products.cuh"
 
 namespace quern::interaction {
 
@@ -28,11 +29,13 @@ QUERN_DEVICE u32 first_of(u32 band, int column) {
   return band + (static_cast<u32>(column) * 32 + threadIdx.x % 32) * kOfColumn;
 }
 
-QUERN_DEVICE Pieces begin_pieces(bool wanted, const u8* row, u32 width, u32 band, const Readable& bytes) {
+// `from`: the first number that is wanted.
+QUERN_DEVICE Pieces begin_pieces(bool wanted, const u8* row, u32 from, u32 width, u32 band, const Readable& bytes) {
   Pieces pieces;
   QUERN_UNROLL for (int c = 0; c < kColumns; ++c) {
     const u32 first = first_of(band, c);
-    pieces.of[c] = begin_column<spec::whole>(wanted && first < width, row + static_cast<i64>(first) * kSize, bytes);
+    const bool inside = first < width && first + kOfColumn > from;
+    pieces.of[c] = begin_column<spec::whole>(wanted && inside, row + static_cast<i64>(first) * kSize, bytes);
   }
   return pieces;
 }
@@ -45,6 +48,12 @@ QUERN_DEVICE void end_pieces(const Pieces& pieces, const u8* row, u32 width, u32
     unpack<Number, kOfColumn>(end_column<spec::whole>(pieces.of[c], row + static_cast<i64>(first) * kSize, bytes, left),
                               numbers[c]);
   }
+}
+
+// Of the gradients of a sample: where those of a row's products begin, or would begin with j = 0.
+QUERN_DEVICE const u8* row_at(const u8* gradient, u32 row, u32 width) {
+  const i64 at = row_place(row, width) * kSize;
+  return reinterpret_cast<const u8*>(reinterpret_cast<u64>(gradient) + static_cast<u64>(at));
 }
 
 QUERN_DEVICE float of_lanes(float sum) {
@@ -62,24 +71,24 @@ QUERN_DEVICE void add_rows(const Params& p, const u8* gradient, u32 width, u32 b
                            float (&sums)[kColumns][kOfColumn]) {
   const Readable bytes = gradient_bytes(p);
   float own[kColumns][kOfColumn];
-  end_pieces(begin_pieces(true, source, width, band, source_bytes(p)), source, width, band, source_bytes(p), own);
-  const i64 pitch = static_cast<i64>(width) * kSize;
+  end_pieces(begin_pieces(true, source, 0, width, band, source_bytes(p)), source, width, band, source_bytes(p), own);
 #pragma unroll 1
   for (u32 first = threadIdx.x / 32; first < width; first += kWarps * spec::unroll) {
     Pieces pieces[spec::unroll];
     float factors[spec::unroll];
     QUERN_UNROLL for (u32 u = 0; u < spec::unroll; ++u) {
       const u32 row = first + u * kWarps;
-      pieces[u] = begin_pieces(row < width, gradient + row * pitch, width, band, bytes);
+      pieces[u] = begin_pieces(row < width, row_at(gradient, row, width), first_of_row(row), width, band, bytes);
       factors[u] = load_number(row < width, source + row * static_cast<i64>(kSize));
     }
     QUERN_UNROLL for (u32 u = 0; u < spec::unroll; ++u) {
       const u32 row = first + u * kWarps;
       if (row >= width) continue;
       float numbers[kColumns][kOfColumn], sum = 0;
-      end_pieces(pieces[u], gradient + row * pitch, width, band, bytes, numbers);
+      end_pieces(pieces[u], row_at(gradient, row, width), width, band, bytes, numbers);
       QUERN_UNROLL for (int c = 0; c < kColumns; ++c) {
         QUERN_UNROLL for (int k = 0; k < kOfColumn; ++k) {
+          if (spec::upper && first_of(band, c) + static_cast<u32>(k) < first_of_row(row)) continue;
           sum = fmaf(numbers[c][k], own[c][k], sum);
           sums[c][k] = fmaf(numbers[c][k], factors[u], sums[c][k]);
         }

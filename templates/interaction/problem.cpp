@@ -16,13 +16,14 @@ std::string check_extents(const Interaction& p) {
     return cat("features must be at most ", kMostFeatures, " in form=lower");
   if (is_lower(p) && p.dim > kMostDim) return "dim must be at most 2^24";
   if (!is_lower(p) && (p.features > kMostNumbers || p.dim > kMostNumbers || numbers_of(p) > kMostNumbers))
-    return cat("features times dim must be at most ", kMostNumbers, " in form=outer");
+    return cat("features times dim must be at most ", kMostNumbers, " in form=outer and form=upper");
   return {};
 }
 
 std::string check_columns(const Interaction& p) {
-  if (!is_lower(p) && p.diagonal != 0) return "diagonal is of form=lower; form=outer has all products";
-  if (!is_lower(p) && p.dense != 0) return "dense is of form=lower; form=outer has products only";
+  if (p.form == InteractionForm::outer && p.diagonal != 0)
+    return "diagonal is of form=lower and form=upper; form=outer has all products";
+  if (!is_lower(p) && p.dense != 0) return "dense is of form=lower; the other forms have products only";
   if (p.dense > numbers_of(p))
     return cat("dense is above features times dim, ", numbers_of(p), ", the numbers of a sample");
   return {};

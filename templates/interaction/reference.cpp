@@ -78,7 +78,8 @@ template <class T>
 void outer(const Sample<T>& s) {
   const std::int64_t width = numbers_of(s.p);
   for (std::int64_t i = 0; i < width; ++i) {
-    for (std::int64_t j = 0; j < width; ++j) s.out[i * width + j] = common::from_compute<T>(s.number(i) * s.number(j));
+    for (std::int64_t j = first_of_row(s.p, i); j < width; ++j)
+      s.out[row_place(s.p, i) + j] = common::from_compute<T>(s.number(i) * s.number(j));
   }
 }
 
@@ -98,13 +99,13 @@ struct OuterGradient {
   const Sample<T>& s;
   std::int64_t width;
 
-  float gradient(std::int64_t i, std::int64_t j) const { return common::to_float(s.gradient[i * width + j]); }
+  float gradient(std::int64_t i, std::int64_t j) const { return common::to_float(s.gradient[row_place(s.p, i) + j]); }
 
   float of_row(std::int64_t i) const {
     float all = 0;
     for (std::int64_t band = 0; band < width; band += kBand) {
       std::array<float, 32> lanes{};
-      for (std::int64_t j = band; j < std::min(band + kBand, width); ++j) {
+      for (std::int64_t j = std::max(band, first_of_row(s.p, i)); j < std::min(band + kBand, width); ++j) {
         float& sum = lanes[static_cast<std::size_t>(j / kOfColumn % 32)];
         sum = std::fma(gradient(i, j), s.number(j), sum);
       }
@@ -116,6 +117,7 @@ struct OuterGradient {
   float of_column(std::int64_t j) const {
     std::array<float, 8> warps{};
     for (std::int64_t i = 0; i < width; ++i) {
+      if (j < first_of_row(s.p, i)) break;
       float& sum = warps[static_cast<std::size_t>(i % 8)];
       sum = std::fma(gradient(i, j), s.number(i), sum);
     }

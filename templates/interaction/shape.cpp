@@ -9,6 +9,7 @@ using common::divide_up;
 bool may_be_whole(const Interaction& p) {
   const std::int64_t size = element_bytes(p), samples = source_stride(p) * size;
   if (is_lower(p)) return p.dim * size % 16 == 0 && samples % 16 == 0;
+  if (is_upper(p)) return false;
   return is_backward(p) && numbers_of(p) * size % 16 == 0 && samples % 16 == 0 && out_stride(p) * size % 16 == 0;
 }
 

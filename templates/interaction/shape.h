@@ -13,9 +13,16 @@ inline constexpr std::int64_t kMostNumbers = 4096;  // outer: of a sample
 inline constexpr std::int64_t kMostDim = std::int64_t{1} << 24;
 
 inline bool is_lower(const Interaction& p) { return p.form == InteractionForm::lower; }
+inline bool is_upper(const Interaction& p) { return p.form == InteractionForm::upper; }
 inline bool is_backward(const Interaction& p) { return p.pass == InteractionPass::backward; }
 inline bool has_diagonal(const Interaction& p) { return p.diagonal != 0; }
 inline std::int64_t element_bytes(const Interaction& p) { return bytes(p.dtype); }
+// upper: the first j of row i; outer and upper: where the row's product with j = 0 is, or would be.
+inline std::int64_t first_of_row(const Interaction& p, std::int64_t i) { return is_upper(p) ? i + 1 - p.diagonal : 0; }
+inline std::int64_t row_place(const Interaction& p, std::int64_t i) {
+  const std::int64_t width = p.features * p.dim;
+  return is_upper(p) ? i * (width - 1 + p.diagonal) - i * (i - 1) / 2 - first_of_row(p, i) : i * width;
+}
 // Whether tensor cores multiply.
 inline bool by_tensor_cores(const Interaction& p) { return is_lower(p) && p.dtype != DType::f32; }
 
@@ -25,6 +32,7 @@ inline std::int64_t pairs_before(const Interaction& p, std::int64_t i) {
   return has_diagonal(p) ? i * (i + 1) / 2 : i * (i - 1) / 2;
 }
 inline std::int64_t columns_of(const Interaction& p) {
+  if (is_upper(p)) return pairs_before(p, numbers_of(p));
   return is_lower(p) ? p.dense + pairs_before(p, p.features) : numbers_of(p) * numbers_of(p);
 }
 inline std::int64_t source_stride(const Interaction& p) {

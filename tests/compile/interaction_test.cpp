@@ -36,7 +36,11 @@ TEST_F(InteractionCompile, EachConfig) {
   for (const char* unroll : {"unroll=1", "unroll=8"}) {
     add("form=outer features=1 dim=432", unroll);
     add("form=outer features=1 dim=432 pass=backward", unroll);
+    add("form=upper features=1 dim=432", unroll);
   }
+  for (const char* type : {"f32", "bf16"})
+    for (const std::string& arch : kArchitectures)
+      jobs.push_back({cat("interaction form=upper features=1 dim=432 pass=backward dtype=", type), arch, "unroll=4"});
   expect_each_good(jobs);
 }
 

@@ -184,6 +184,7 @@ TEST_F(Conformance, HashTable) { check_all(cases_here(hash_table_cases())); }
 TEST_F(Conformance, EmbeddingBackward) { check_all(cases_here(embedding_backward_cases())); }
 TEST_F(Conformance, Concat) { check_all(cases_here(concat_cases())); }
 TEST_F(Conformance, Interaction) { check_all(cases_here(interaction_cases())); }
+TEST_F(Conformance, InteractionUpper) { check_all(cases_here(interaction_upper_cases())); }
 TEST_F(Conformance, Rope) { check_all(cases_here(rope_cases())); }
 TEST_F(Conformance, Mxfp8) { check_all(cases_here(mxfp8_cases())); }
 

@@ -76,6 +76,8 @@ class Interaction(Case):
     def test_all_products(self):
         c = self.x.reshape(5, -1)
         self.same(quern.interaction(self.x, form="outer"), (c[:, :, None] * c[:, None, :]).reshape(5, -1))
+        i, j = np.triu_indices(c.shape[1], 1)
+        self.same(quern.interaction(self.x, form="upper"), c[:, i] * c[:, j])
 
     def test_backward(self):
         gradient = numbers(5, 12 + 36, seed=2)

@@ -45,6 +45,7 @@ std::vector<Case> index_sort_cases();
 std::vector<Case> hash_table_cases();
 std::vector<Case> concat_cases();
 std::vector<Case> interaction_cases();
+std::vector<Case> interaction_upper_cases();
 std::vector<Case> rope_cases();
 std::vector<Case> embedding_cases();
 std::vector<Case> embedding_backward_cases();

@@ -32,12 +32,13 @@ TEST(InteractionProblem, TakesAnySizeAndStride) {
 TEST(InteractionProblem, RefusesWhatHasNoMeaning) {
   EXPECT_TRUE(has(interaction_refusal("features=0"), "features must be at least 1"));
   EXPECT_TRUE(has(interaction_refusal("dim=0"), "dim must be at least 1"));
-  EXPECT_TRUE(has(interaction_refusal("form=outer features=1 dim=9 diagonal=1"), "diagonal is of form=lower"));
+  EXPECT_TRUE(
+      has(interaction_refusal("form=outer features=1 dim=9 diagonal=1"), "diagonal is of form=lower and form=upper"));
   EXPECT_TRUE(has(interaction_refusal("form=outer features=1 dim=9 dense=1"), "dense is of form=lower"));
   EXPECT_TRUE(has(interaction_refusal("features=3 dim=4 dense=13"), "dense is above features times dim, 12"));
   EXPECT_TRUE(has(test::parse_error("interaction diagonal=2"), "diagonal"));
   EXPECT_TRUE(has(test::parse_error("interaction dtype=f64"), "dtype"));
-  EXPECT_TRUE(has(test::parse_error("interaction form=upper"), "form"));
+  EXPECT_TRUE(has(test::parse_error("interaction form=inner"), "form"));
 }
 
 TEST(InteractionProblem, RefusesWhatIsTooLarge) {
@@ -96,6 +97,10 @@ TEST(InteractionReference, HasAllProductsOfNumbers) {
   EXPECT_EQ(interaction_reference("form=outer batch=2 features=1 dim=2", {2, 3, -1, 5}, 8),
             (InteractionNumbers{4, 6, 6, 9, 1, -5, -5, 25}));
   EXPECT_EQ(interaction_reference("form=outer batch=1 features=2 dim=1", {2, 3}, 4), (InteractionNumbers{4, 6, 6, 9}));
+  EXPECT_EQ(interaction_reference("form=upper batch=1 features=2 dim=2", {2, 3, 5, 7}, 6),
+            (InteractionNumbers{6, 10, 14, 15, 21, 35}));
+  EXPECT_EQ(interaction_reference("form=upper batch=2 features=1 dim=2 diagonal=1", {2, 3, -1, 5}, 6),
+            (InteractionNumbers{4, 6, 9, 1, -5, 25}));
 }
 
 // The derivative of sum(gradient * out) by each number, in double, from the formulas written here.

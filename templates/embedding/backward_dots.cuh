@@ -33,7 +33,7 @@ QUERN_DEVICE float dot_of(const BagParams& p, const OwnBag& bag, const Row& row)
     unpack<Out, kElements>(bits, gradients);
 #pragma unroll
     for (int i = 0; i < kElements; ++i) values[i] = inside ? values[i] * gradients[i] : rows::kNothing;
-    sum = add_columns(sum, values);
+    sum = add_columns(rows::mask_of_group(), sum, values);
   }
   return sum;
 }

@@ -51,11 +51,12 @@ struct GradientSlot {
   float factor;
   u32 winners;
 
-  QUERN_DEVICE void read(const SumParams& p, u32 value, u32 column) {
+  // Not inside: of the gradient nothing is read.
+  QUERN_DEVICE void read(const SumParams& p, u32 value, u32 column, bool inside = true) {
     const Place place = place_of(p, value);
     const u64 byte = p.tables[place.table].first + static_cast<u64>(column) * kBytes;
     const u8* const row = static_cast<const u8*>(p.gradient) + place.sample * p.gradient_stride;
-    bits = load<kBytes>(row + byte);
+    bits = load_if<kBytes>(inside, row + byte);
     factor = factor_of(p, value, place);
     winners = winners_of(p, value, column);
   }

@@ -13,6 +13,40 @@ using SortParams = SortParamsOf<spec::most>;
 
 constexpr u32 kNoTable = ~0u;
 
+// What an id becomes a row by, in shared memory: adjacent ids are of different tables, and a read of different
+// parameters takes a warp as long as reads one after the other.
+QUERN_SHARED(Vector<16>, hashes_and_bases, spec::most);
+QUERN_SHARED(Vector<16>, rows_and_paddings, spec::most);
+QUERN_SHARED(u32, shifts, spec::most);
+
+QUERN_DEVICE Vector<16> two_words(u64 a, u64 b) {
+  return {{static_cast<u32>(a), static_cast<u32>(a >> 32), static_cast<u32>(b), static_cast<u32>(b >> 32)}};
+}
+QUERN_DEVICE u64 first_word(const Vector<16>& words) { return words.w[0] | static_cast<u64>(words.w[1]) << 32; }
+QUERN_DEVICE u64 second_word(const Vector<16>& words) { return words.w[2] | static_cast<u64>(words.w[3]) << 32; }
+
+QUERN_DEVICE void copy_tables(const SortParams& p) {
+  for (u32 t = threadIdx.x; t < p.ids.number_of_tables; t += blockDim.x) {
+    const Limits& limits = p.ids.limits[t];
+    hashes_and_bases.set(static_cast<int>(t), two_words(p.ids.tables[t].hash, p.base[t]));
+    rows_and_paddings.set(static_cast<int>(t),
+                          two_words(static_cast<u64>(limits.rows), static_cast<u64>(limits.padding)));
+    shifts.set(static_cast<int>(t), p.ids.tables[t].shift);
+  }
+  __syncthreads();
+}
+
+QUERN_DEVICE Source copied_source(u32 table, u64& base) {
+  const int t = static_cast<int>(table);
+  const Vector<16> hash = hashes_and_bases.get(t), limits = rows_and_paddings.get(t);
+  base = second_word(hash);
+  Source source = {};
+  source.table.hash = first_word(hash);
+  source.table.shift = shifts.get(t) & 0xffu;
+  source.limits = {static_cast<i64>(first_word(limits)), static_cast<i64>(second_word(limits))};
+  return source;
+}
+
 // The table of bags that an id is in; kNoTable if it is before or after all of them.
 QUERN_DEVICE u32 table_at(const SortParams& p, u32 position) {
   if (position < offset_of(p.ids.offsets, 0)) return kNoTable;
@@ -36,8 +70,9 @@ QUERN_DEVICE sort::Key key_at(const SortParams& p, u32 position) {
   const u8* const from = static_cast<const u8*>(p.ids.index) + static_cast<i64>(sample) * p.ids.index_stride;
   const spec::Index id = load_id(from, kPooled ? position : table, true);
   Report report;  // the forward pass has reported
-  const Row row = row_of(source_of(p.ids, table, ~0u), id, position, true, report);
-  return row.read ? static_cast<Key>(p.base[table]) + static_cast<Key>(row.number) : static_cast<Key>(p.rows);
+  u64 base;
+  const Row row = row_of(copied_source(table, base), id, position, true, report);
+  return row.read ? static_cast<Key>(base) + static_cast<Key>(row.number) : static_cast<Key>(p.rows);
 }
 
 // Of an id in no bag any number: it is not used.

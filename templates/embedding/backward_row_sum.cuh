@@ -9,9 +9,10 @@
 namespace quern::embedding {
 
 // What the group's threads have of so many adjacent columns, kNothing beyond the last, is added to `sum`. All threads
-// of a group call it.
+// of a group call it. `mask`: the lanes that do; where it is a constant, a shuffle is one instruction, else some
+// twenty.
 template <int N>
-QUERN_DEVICE float add_columns(float sum, float (&values)[N]) {
+QUERN_DEVICE float add_columns(u32 mask, float sum, float (&values)[N]) {
   using namespace rows;
   constexpr u32 kLanesOfBlock = 32 / N < kLanes ? 32 / N : kLanes;
 #pragma unroll
@@ -21,11 +22,10 @@ QUERN_DEVICE float add_columns(float sum, float (&values)[N]) {
   }
   float block = values[0];
 #pragma unroll
-  for (u32 mask = 1; mask < kLanesOfBlock; mask *= 2)
-    block += __shfl_xor_sync(mask_of_group(), block, static_cast<int>(mask));
+  for (u32 apart = 1; apart < kLanesOfBlock; apart *= 2) block += __shfl_xor_sync(mask, block, static_cast<int>(apart));
 #pragma unroll
   for (u32 first = 0; first < kLanes; first += kLanesOfBlock)
-    sum += __shfl_sync(mask_of_group(), block, static_cast<int>(first), static_cast<int>(kLanes));
+    sum += __shfl_sync(mask, block, static_cast<int>(first), static_cast<int>(kLanes));
   return sum;
 }
 

@@ -61,7 +61,7 @@ int SortIds::variants(const Embedding& p, const Target&, const DeviceModel&, Var
   };
   const bool open = ids_of(p) == kOpen;
   if (open || is_few(p)) add("few", 256, 1, open ? &is_so<Embedding, is_few> : nullptr);
-  if (open || !is_few(p)) add("many", 512, 8, nullptr);
+  if (open || !is_few(p)) add("many", 512, 16, nullptr);
   return count;
 }
 

@@ -7,5 +7,6 @@ static_assert(sizeof(quern::embedding::SortParams) == quern::spec::params_bytes,
 
 extern "C" __global__ void __launch_bounds__(quern::spec::max_threads, 1)
     quern_embedding_sort(const __grid_constant__ quern::embedding::SortParams params) {
+  quern::embedding::copy_tables(params);
   quern::sort::sort_pairs(params);
 }

@@ -97,19 +97,20 @@ QUERN_DEVICE void store_slot(const SumParams& p, const Target& target, u32 colum
 }
 
 // Adds the squares of a slot, of which a thread may have none.
-QUERN_DEVICE float add_squares(float sum, const Numbers& gradients, bool inside) {
+QUERN_DEVICE float add_squares(u32 mask, float sum, const Numbers& gradients, bool inside) {
   Numbers squares;
 #pragma unroll
   for (int e = 0; e < kElements; ++e) squares[e] = inside ? gradients[e] * gradients[e] : kNothing;
-  return add_columns(sum, squares);
+  return add_columns(mask, sum, squares);
 }
 
-// The row's rate, from what its moment was and its sum of squares; stores the moment.
-QUERN_DEVICE float adagrad_rate(const Numbers32& n, const Target& target, float before, float squares) {
+// The row's rate, from what its moment was and its sum of squares; stores the moment if it is `named`.
+QUERN_DEVICE float adagrad_rate(u32 mask, const Numbers32& n, const Target& target, float before, float squares,
+                                bool named = true) {
   const float moment = before + squares / static_cast<float>(target.table.columns * kElements);
-  __syncwarp(mask_of_group());  // all have read it
+  __syncwarp(mask);  // all have read it
   const float one[1] = {moment};
-  if (lane() % kLanes == 0) store<4>(target.moment_of_row(), pack<float, 1>(one));
+  if (named && lane() % kLanes == 0) store<4>(target.moment_of_row(), pack<float, 1>(one));
   return n.learning_rate / (sqrtf(moment) + n.epsilon);
 }
 
@@ -128,7 +129,8 @@ QUERN_DEVICE void update_one_slot(const SumParams& p, const Target& target, cons
   if (inside) sums.get(column, true, gradients);
   if constexpr (kAdagrad) {
     __syncwarp(mask_of_group());
-    rate = adagrad_rate(p.numbers, target, before, add_squares(kNothing, gradients, inside));
+    const float squares = add_squares(mask_of_group(), kNothing, gradients, inside);
+    rate = adagrad_rate(mask_of_group(), p.numbers, target, before, squares);
   }
   if (inside) store_slot<T>(p, target, column, old, rate, gradients);
 }
@@ -146,9 +148,9 @@ QUERN_DEVICE void update_slots(const SumParams& p, const Target& target, const S
       const u32 column = first + lane() % kLanes;
       if (column < target.table.columns) sums.get(column, false, gradients);
       __syncwarp(mask_of_group());
-      squares = add_squares(squares, gradients, column < target.table.columns);
+      squares = add_squares(mask_of_group(), squares, gradients, column < target.table.columns);
     }
-    rate = adagrad_rate(p.numbers, target, before, squares);
+    rate = adagrad_rate(mask_of_group(), p.numbers, target, before, squares);
   }
 #pragma unroll 1
   for (u32 column = lane() % kLanes; column < target.table.columns; column += kLanes) {

@@ -132,7 +132,7 @@ struct IndexSortFamily {
     };
     const bool open = p.count == kOpen;
     if (open || is_few(p)) add("few", 256, 1, open ? &is_so<IndexSort, is_few> : nullptr);
-    if (open || !is_few(p)) add("many", 512, 8, nullptr);
+    if (open || !is_few(p)) add("many", 512, 16, nullptr);
     return count;
   }
 

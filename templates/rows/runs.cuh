@@ -89,12 +89,22 @@ QUERN_DEVICE i64 head_of_first(const Params& p, const SortedWindow& window, i64 
   return first_at_least(p, row, 0, window.first - 32);
 }
 
+// A mask of the window's own places that have a row.
+QUERN_DEVICE u32 named_places(const SortedWindow& window) {
+  return __ballot_sync(0xffffffffu, is_row(window.row)) & kOwnPlaces;
+}
+
+// Of those, the ones that are a segment alone.
+QUERN_DEVICE u32 single_places(const SortedWindow& window) {
+  return static_cast<u32>(window.heads) & static_cast<u32>(window.heads >> 1) & named_places(window);
+}
+
 // Calls body(at, group, head) for the groups that begin in the window's own places, each by a group of threads. `head`:
 // of the segment if it has more than one group, else -1. Groups begin at the heads of segments, and once at most in one
-// that began before the window.
+// that began before the window. `but`: a mask of heads that are left out.
 template <class Params, class Body>
-QUERN_DEVICE void for_groups(const Params& p, const SortedWindow& window, const Body& body) {
-  const u32 named = __ballot_sync(0xffffffffu, is_row(window.row)) & kOwnPlaces;
+QUERN_DEVICE void for_groups(const Params& p, const SortedWindow& window, const Body& body, u32 but = 0) {
+  const u32 named = named_places(window);
   const i64 row_of_first = __shfl_sync(0xffffffffu, window.row, 0);
   const u32 heads = static_cast<u32>(window.heads);
   i64 before = -1;
@@ -105,7 +115,7 @@ QUERN_DEVICE void for_groups(const Params& p, const SortedWindow& window, const 
     if ((heads & ((2u << at) - 1)) == 0) later = 1u << at & kOwnPlaces;
   }
 #pragma unroll 1
-  for (u32 left = without_lowest((heads & named) | later, group_of_warp()); left != 0;
+  for (u32 left = without_lowest((heads & named & ~but) | later, group_of_warp()); left != 0;
        left = without_lowest(left, kGroups)) {
     const u32 at = lowest(left), next = static_cast<u32>(window.heads >> (at + 1));
     const Group group = {window.first + at, next == 0 ? kRowsOfGroup : lowest(next) + 1};

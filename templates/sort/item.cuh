@@ -58,11 +58,11 @@ QUERN_DEVICE bool is_missing(const WideItem& item, u32 flag) {
 QUERN_DEVICE void set_missing(NarrowItem& item, u32 flag) { item.key = flag ^ kFlag; }
 QUERN_DEVICE void set_missing(WideItem& item, u32 flag) { item.key = item.high = flag ^ kFlag; }
 
-QUERN_DEVICE void load_item(const Spare& from, u32 i, u32, NarrowItem& item) {
+QUERN_DEVICE void load_item(const Spare& from, u64 i, u32, NarrowItem& item) {
   const u64 pair = load_relaxed(from.pairs + i);
   item = {static_cast<u32>(pair), static_cast<u32>(pair >> 32)};
 }
-QUERN_DEVICE void load_item(const Spare& from, u32 i, u32 flag, WideItem& item) {
+QUERN_DEVICE void load_item(const Spare& from, u64 i, u32 flag, WideItem& item) {
   if (is_missing(item.high, flag)) item.high = load_relaxed(from.highs + i);
   if (!is_missing(item.key, flag)) return;
   const u64 pair = load_relaxed(from.pairs + i);
@@ -76,10 +76,10 @@ QUERN_DEVICE void remove_flag(WideItem& item) {
   item.high &= ~kFlag;
 }
 
-QUERN_DEVICE void store_item(const Spare& to, u32 i, const NarrowItem& item, u32 flag) {
+QUERN_DEVICE void store_item(const Spare& to, u64 i, const NarrowItem& item, u32 flag) {
   store_relaxed(to.pairs + i, static_cast<u64>(item.value) << 32 | item.key | flag);
 }
-QUERN_DEVICE void store_item(const Spare& to, u32 i, const WideItem& item, u32 flag) {
+QUERN_DEVICE void store_item(const Spare& to, u64 i, const WideItem& item, u32 flag) {
   store_item(to, i, NarrowItem{item.key, item.value}, flag);
   store_relaxed(to.highs + i, item.high | flag);
 }

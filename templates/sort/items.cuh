@@ -63,8 +63,9 @@ struct Tile {
   u32 first;  // of the warp
   u32 count;  // of the warp
 
-  QUERN_DEVICE u32 at(u32 k) const { return k * 32 + lane(); }
-  QUERN_DEVICE bool has(u32 k) const { return at(k) < count; }
+  QUERN_DEVICE bool has(u32 k) const { return k * 32 + lane() < count; }
+  // Of 64 bits, so that those of a thread are one address and offsets in its instructions.
+  QUERN_DEVICE u64 number(u32 k) const { return u64{first + lane()} + k * 32; }
 };
 
 // The number of tiles of this block.
@@ -92,7 +93,8 @@ QUERN_DEVICE void make_items(const Params& p, const Tile& tile, Item (&items)[kU
 #pragma unroll
   for (u32 k = 0; k < kUnroll; ++k) {
     items[k] = {};
-    if (tile.has(k)) items[k] = item_of(key_at(p, tile.first + tile.at(k)), value_at(p, tile.first + tile.at(k)));
+    const u32 position = static_cast<u32>(tile.number(k));
+    if (tile.has(k)) items[k] = item_of(key_at(p, position), value_at(p, position));
   }
 }
 
@@ -104,7 +106,7 @@ QUERN_DEVICE void await_items(const Pass& pass, const Tile& tile, Item (&items)[
 #pragma unroll
     for (u32 k = 0; k < kUnroll; ++k) {
       if (!tile.has(k) || !is_missing(items[k], pass.from_flag)) continue;
-      load_item(pass.from, tile.first + tile.at(k), pass.from_flag, items[k]);
+      load_item(pass.from, tile.number(k), pass.from_flag, items[k]);
     }
     any = false;
 #pragma unroll

@@ -41,7 +41,7 @@ QUERN_DEVICE void store_tile(const Buffers& p, const Pass& pass, u32 count) {
 QUERN_DEVICE void clear_items(const Pass& pass, const Tile& tile) {
 #pragma unroll
   for (u32 k = 0; k < kUnroll; ++k) {
-    if (tile.has(k)) store_item(pass.from, tile.first + tile.at(k), Item{}, 0);
+    if (tile.has(k)) store_item(pass.from, tile.number(k), Item{}, 0);
   }
 }
 

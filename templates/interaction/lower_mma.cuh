@@ -14,6 +14,13 @@ constexpr int kGroups = kBand / 8;  // of vectors of which a lane has the same c
 constexpr int kTiles = kBand / 16;
 constexpr u32 kStep = 4 * kOfColumn;  // numbers of a vector that the four lanes of a row have
 
+// The four lanes of a vector have 64 bytes of it in a load, and the L2 cache answers no more requests for half lines
+// than for whole ones. So a load takes 128 bytes of four vectors, by eight lanes each, and two lanes exchange halves.
+constexpr bool kExchanges = spec::whole && spec::unroll % 2 == 0;
+
+// Of the vectors of a group, the one whose numbers lanes 4 * row to 4 * row + 3 have.
+QUERN_DEVICE u32 vector_of(u32 row) { return kExchanges ? row / 2 + row % 2 * 4 : row; }
+
 // Of 16 vectors with 8: their products.
 struct Products {
   float of[kTiles][kGroups][4] = {};
@@ -27,17 +34,46 @@ QUERN_DEVICE const u8* column_at(const Params& p, const u8* vectors, u32 vector,
   return vectors + static_cast<i64>((vector * static_cast<u64>(p.dim) + number) * kSize);
 }
 
-// Vector `first` + 8 * group + lane / 4 of each group, from `number` on.
+// What a lane loads in load u of a group: a vector, and the first of its numbers.
+struct Load {
+  u32 vector;
+  u32 number;
+};
+QUERN_DEVICE Load load_of(u32 lane, int group, int u) {
+  const u32 first = static_cast<u32>(group) * 8, step = static_cast<u32>(u);
+  if constexpr (kExchanges) return {first + lane / 8 + step % 2 * 4, step / 2 * 2 * kStep + lane % 8 * kOfColumn};
+  return {first + lane / 4, step * kStep + lane % 4 * kOfColumn};
+}
+
+// Of each group of vectors from `first` on, from `number` on.
 QUERN_DEVICE void begin_columns(const Params& p, const u8* vectors, u32 lane, u32 first, u32 number, Columns& columns) {
   const Readable bytes = source_bytes(p);
 #pragma unroll
   for (int u = 0; u < spec::unroll; ++u) {
 #pragma unroll
     for (int group = 0; group < kGroups; ++group) {
-      const u32 vector = first + static_cast<u32>(group) * 8 + lane / 4;
-      const u32 at = number + static_cast<u32>(u) * kStep + lane % 4 * kOfColumn;
+      const Load load = load_of(lane, group, u);
+      const u32 vector = first + load.vector, at = number + load.number;
       columns.of[u][group] =
           begin_column<spec::whole>(vector < p.features && at < p.dim, column_at(p, vectors, vector, at), bytes);
+    }
+  }
+}
+
+// Makes of two loads the first and the second half of 128 bytes of the lane's vector: it has one of them itself.
+template <bool Whole>
+QUERN_DEVICE void exchange(u32 lane, Pending<Whole> (&even)[kGroups], Pending<Whole> (&odd)[kGroups]) {
+  if constexpr (Whole) {
+    const bool second = lane / 4 % 2 != 0;
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        u32 &low = even[group].bits.w[w], &high = odd[group].bits.w[w];
+        const u32 other = __shfl_xor_sync(kAllLanes, second ? low : high, 4);
+        low = second ? other : low;
+        high = second ? high : other;
+      }
     }
   }
 }
@@ -45,10 +81,10 @@ QUERN_DEVICE void begin_columns(const Params& p, const u8* vectors, u32 lane, u3
 QUERN_DEVICE void end_columns(const Params& p, const u8* vectors, u32 lane, u32 first, u32 number, int u,
                               const Columns& columns, Vector<16> (&values)[kGroups]) {
   const Readable bytes = source_bytes(p);
-  const u32 at = number + static_cast<u32>(u) * kStep + lane % 4 * kOfColumn;
 #pragma unroll
   for (int group = 0; group < kGroups; ++group) {
-    const u32 vector = first + static_cast<u32>(group) * 8 + lane / 4;
+    const Load load = load_of(lane, group, u);
+    const u32 vector = first + load.vector, at = number + load.number;
     values[group] = end_column<spec::whole>(columns.of[u][group], column_at(p, vectors, vector, at), bytes,
                                             (static_cast<int>(p.dim) - static_cast<int>(at)) * kSize);
   }
@@ -84,6 +120,12 @@ QUERN_DEVICE Products products_of(const Params& p, const u8* vectors, u32 lane, 
     if constexpr (!Same) begin_columns(p, vectors, lane, first_column, number, columns);
 #pragma unroll
     for (int u = 0; u < spec::unroll; ++u) {
+      if (kExchanges && u % 2 == 0) {
+        constexpr int kLast = spec::unroll - 1;
+        const int next = u < kLast ? u + 1 : kLast;
+        exchange(lane, rows.of[u], rows.of[next]);
+        if constexpr (!Same) exchange(lane, columns.of[u], columns.of[next]);
+      }
       Vector<16> row_values[kGroups], column_values[kGroups];
       end_columns(p, vectors, lane, first_row, number, u, rows, row_values);
       if constexpr (Same) {
@@ -105,8 +147,8 @@ QUERN_DEVICE void put_products(const Params& p, u32 lane, u32 first_row, u32 fir
     for (int group = 0; group < kGroups; ++group) {
 #pragma unroll
       for (u32 k = 0; k < 4; ++k) {
-        const u32 i = first_row + static_cast<u32>(tile) * 16 + lane / 4 + (k >= 2 ? 8 : 0);
-        const u32 j = first_column + static_cast<u32>(group) * 8 + lane % 4 * 2 + k % 2;
+        const u32 i = first_row + static_cast<u32>(tile) * 16 + vector_of(lane / 4) + (k >= 2 ? 8 : 0);
+        const u32 j = first_column + static_cast<u32>(group) * 8 + vector_of(lane % 4 * 2 + k % 2);
         if (is_pair(p, i, j)) put_pair(staged, pair_place(i, j), products.of[tile][group][k]);
       }
     }

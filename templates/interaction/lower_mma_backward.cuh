@@ -90,11 +90,12 @@ QUERN_DEVICE Vector<16> column_of(const Params& p, const u8* vectors, const u8* 
                                   const Place& place, u32 part, const float (&sums)[kOfColumn]) {
   float values[kOfColumn];
   const u32 first = (place.column + part * 4) * kOfColumn;
+  const bool dense = place.vector * static_cast<u64>(p.dim) + first < p.dense;
 #pragma unroll
   for (u32 q = 0; q < kOfColumn; ++q) {
     const bool inside = place.vector < p.features && first + q < p.dim;
     const float number = spec::diagonal ? load_number(inside, number_at(p, vectors, place.vector, first + q)) : 0.0f;
-    values[q] = inside ? finished(p, gradient, matrix, place.vector, first + q, number, sums[q]) : 0.0f;
+    values[q] = inside ? finished(p, gradient, matrix, place.vector, first + q, number, sums[q], dense) : 0.0f;
   }
   return pack<Number, kOfColumn>(values);
 }

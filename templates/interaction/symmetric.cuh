@@ -50,12 +50,13 @@ QUERN_DEVICE Symmetric stage_symmetric(const Params& p, const Sample& sample) {
   return matrix;
 }
 
-// The sum of number `k` of vector i, finished.
+// The sum of number `k` of vector i, finished. `dense`: it may be one of the dense numbers.
 QUERN_DEVICE float finished(const Params& p, const u8* gradient, const Symmetric& matrix, u32 i, u32 k, float number,
-                            float sum) {
+                            float sum, bool dense = true) {
   if constexpr (spec::diagonal)
     sum = fmaf(to_float(bit_cast<Number>(load_shared<kSize>(matrix.place(i, i)))), number, sum);
   if constexpr (spec::has_dense) {
+    if (!dense) return sum;
     const u64 place = i * static_cast<u64>(p.dim) + k;
     if (place < p.dense) sum += load_number(true, gradient + static_cast<i64>(place) * kSize);
   }

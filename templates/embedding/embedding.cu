@@ -6,7 +6,7 @@
 
 static_assert(sizeof(quern::embedding::Params) == quern::spec::params_bytes, "host and device disagree about Params");
 
-extern "C" __global__ void __launch_bounds__(quern::spec::max_threads)
+extern "C" __global__ void __launch_bounds__(quern::spec::max_threads, quern::spec::resident_blocks)
     quern_embedding(const __grid_constant__ quern::embedding::Params params) {
   quern::embedding::fill_out(params);
 }

@@ -211,6 +211,8 @@ void Lookup::specialize(const Embedding& p, const Target&, const Config& config,
     spec.integer("most", std::extent_v<decltype(Params::first)>);
   });
   spec.integer("max_threads", common::kMaxThreads);
+  // Of a bag the compiler would else read one row after the other, to have the 32 registers of four blocks.
+  spec.integer("resident_blocks", is_pooled(p) ? 2 : 1);
   spec.integer("elements", config[Lookup::kElements]);
   spec.integer("tile_rows", cut_of(p, config).tile_rows);
   spec.integer("ids_in_flight", config[Lookup::kUnroll]);

@@ -42,18 +42,20 @@ struct Pool {
   Numbers numbers;
   u32 count;
 
-  QUERN_DEVICE void add(const Numbers& row, float weight) {
+  QUERN_DEVICE float with(int i, float number, float weight) const {
+    if constexpr (spec::pooling == Pooling::max) return count == 0 ? number : larger(numbers[i], number);
+    if constexpr (spec::weighted) return fmaf(number, weight, numbers[i]);
+    return numbers[i] + number;
+  }
+
+  // Selects, no branches: after a branch the compiler reads one row after the other.
+  QUERN_DEVICE void add(bool counted, const Numbers& row, float weight) {
 #pragma unroll
     for (int i = 0; i < kElements; ++i) {
-      if constexpr (spec::pooling == Pooling::max) {
-        numbers[i] = count == 0 ? row[i] : larger(numbers[i], row[i]);
-      } else if constexpr (spec::weighted) {
-        numbers[i] = fmaf(row[i], weight, numbers[i]);
-      } else {
-        numbers[i] += row[i];
-      }
+      const float sum = with(i, row[i], weight);
+      numbers[i] = counted ? sum : numbers[i];
     }
-    ++count;
+    count += counted ? 1 : 0;
   }
 
   QUERN_DEVICE OutBits as_out() {
@@ -73,42 +75,59 @@ QUERN_DEVICE float load_weight(const Params& p, i64 position, bool inside) {
   return to_compute(bit_cast<Weight>(load_if<sizeof(Weight)>(inside, weights + position)));
 }
 
-// The next `ids_in_flight` ids of a bag.
-template <class T>
-QUERN_DEVICE void add_some(const Params& p, const Lane& lane, const Source& source, const Bag& bag, Pool& pool,
-                           Report& report) {
-  constexpr int kIds = spec::ids_in_flight;
+constexpr int kIds = spec::ids_in_flight;
+
+// The first ids of what is left of a bag, and their weights.
+struct Ids {
   spec::Index ids[kIds];
+  float weights[kIds];
+
+  QUERN_DEVICE void read(const Params& p, const Bag& bag) {
+#pragma unroll
+    for (int i = 0; i < kIds; ++i) {
+      ids[i] = load_id(p.index, bag.begin + i, bag.begin + i < bag.end);
+      weights[i] = load_weight(p, bag.begin + i, bag.begin + i < bag.end);
+    }
+  }
+};
+
+// Adds the rows of these ids.
+template <class T>
+QUERN_DEVICE void add_some(const Lane& lane, const Source& source, const Bag& bag, const Ids& some, Pool& pool,
+                           Report& report) {
   Row rows[kIds];
   Piece<T> pieces[kIds];
-  float weights[kIds];
-#pragma unroll
-  for (int i = 0; i < kIds; ++i) {
-    ids[i] = load_id(p.index, bag.begin + i, bag.begin + i < bag.end);
-    weights[i] = load_weight(p, bag.begin + i, bag.begin + i < bag.end);
-  }
 #pragma unroll
   for (int i = 0; i < kIds; ++i) {
     const i64 position = bag.begin + i;
-    rows[i] = row_of(source, ids[i], static_cast<u64>(position), position < bag.end, report);
+    rows[i] = row_of(source, some.ids[i], static_cast<u64>(position), position < bag.end, report);
     pieces[i].read(source, lane.column, rows[i]);
   }
 #pragma unroll
   for (int i = 0; i < kIds; ++i) {
     Numbers numbers;
     pieces[i].values(numbers);
-    if (rows[i].counted) pool.add(numbers, weights[i]);
+    pool.add(rows[i].counted, numbers, some.weights[i]);
   }
 }
 
+// The ids after those whose rows are read are on their way at the same time.
 template <class T>
 QUERN_DEVICE void make_slots(const Params& p, const Lane& lane, const Source& source, u32 number, OutSlots& out) {
   Report report;
   const u64 bag_number = static_cast<u64>(number) * static_cast<u64>(p.batch) + static_cast<u64>(lane.first);
   Bag bag = bag_of(p, bag_number, report);
   Pool pool = {};
+  Ids next;
+  next.read(p, bag);
 #pragma unroll 1
-  for (; bag.begin < bag.end; bag.begin += spec::ids_in_flight) add_some<T>(p, lane, source, bag, pool, report);
+  while (bag.begin < bag.end) {
+    const Ids some = next;
+    const Bag now = bag;
+    bag.begin += kIds;
+    next.read(p, bag);
+    add_some<T>(lane, source, now, some, pool, report);
+  }
   out[0] = pool.as_out();
   report.write(p, source);
 }

@@ -51,7 +51,7 @@ void ReadBags::specialize(const Embedding& p, const Target&, const Config& confi
   with_room(p, [&](auto most) { spec.integer("params_bytes", sizeof(BagParamsOf<decltype(most)::value>)); });
   spec.integer("max_threads", common::kMaxThreads);
   spec.integer("lanes", lanes_of(p, config));
-  specialize_ids(p, config[kElements], spec);
+  specialize_ids(counts_bags(p) ? ids_alone(p) : p, config[kElements], spec);
   spec.part(is_max(p)        ? "embedding/backward_winners.cuh"
             : is_weighted(p) ? "embedding/backward_dots.cuh"
                              : "embedding/backward_counts.cuh");

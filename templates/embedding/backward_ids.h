@@ -43,6 +43,9 @@ class RowArgs {
   EmbeddingArgs args_;
 };
 
+// The problem as far as it decides which row an id names: problems that differ in the rest share an image.
+Embedding ids_alone(const Embedding& p);
+
 // Slots of so many elements. Constants and parameters of embedding/ids.cuh and pooled.cuh.
 void specialize_ids(const Embedding& p, std::int64_t elements, Spec& spec);
 template <int Most>

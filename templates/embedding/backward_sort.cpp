@@ -72,7 +72,7 @@ void SortIds::specialize(const Embedding& p, const Target&, const Config& config
   spec.integer("bits", config[kBits]);
   spec.flag("wide_keys", has_wide_keys(p));
   spec.flag("values_are_bags", values_are_bags(p));
-  specialize_ids(p, 1, spec);
+  specialize_ids(ids_alone(p), 1, spec);
 }
 
 void SortIds::launch(const Embedding& p, const Args& a, const DeviceModel& model, const Config& config,

@@ -249,6 +249,15 @@ void fill_ids(const Embedding& p, const EmbeddingArgs& a, std::int64_t elements,
 template void fill_ids(const Embedding&, const EmbeddingArgs&, std::int64_t, IdParamsOf<kFewTables>&);
 template void fill_ids(const Embedding&, const EmbeddingArgs&, std::int64_t, IdParamsOf<kMaxEntries>&);
 
+Embedding ids_alone(const Embedding& p) {
+  Embedding ids = p;
+  ids.dtype = f32;
+  ids.table_dtype = {};
+  ids.sample_weights = DType::none;
+  if (is_pooled(p)) ids.pooling = EmbeddingPooling::sum;
+  return ids;
+}
+
 void specialize_ids(const Embedding& p, std::int64_t elements, Spec& spec) {
   spec.integer("most", room_for_tables(p));
   spec.integer("elements", elements);
@@ -258,7 +267,10 @@ void specialize_ids(const Embedding& p, std::int64_t elements, Spec& spec) {
   spec.flag("store_stream", false);
   spec.flag("limited", true);
   spec.flag("scaled", false);
-  specialize_rows(p, spec);
+  Embedding silent = p;  // the forward pass has reported
+  if (p.mode == EmbeddingMode::report) silent.mode = EmbeddingMode::zero;
+  if (p.mode == EmbeddingMode::report_first) silent.mode = EmbeddingMode::first;
+  specialize_rows(silent, spec);
 }
 
 }  // namespace quern::embedding

@@ -258,6 +258,48 @@ TEST(EmbeddingBackwardLaunch, TakesTwoKernelsAndAThirdForWhatOnlyBagsKnow) {
     EXPECT_EQ(steps_of(cat("pass=backward ", fields)), (Names{"bags", "sort", "sum"})) << fields;
 }
 
+// The constants of a step's first image.
+std::string constants_of(const std::string& fields, const char* step_name) {
+  const AnyProblem p = test::problem("embedding pass=backward batch=64 rows=100 " + fields);
+  Spec spec;
+  for (const Step& step : p.family().steps) {
+    if (std::string_view(step.name) != step_name) continue;
+    Variant variants[kMaxVariants];
+    step.variants(p.data(), Target{}, generic_model(90), variants);
+    step.specialize(p.data(), Target{}, variants[0].config, spec);
+  }
+  std::string all;
+  for (const Constant& constant : spec.constants()) all += cat(constant.name, "=", constant.value, " ");
+  return all;
+}
+
+// What is sorted or counted follows from the ids: types, weights and reports make no other image.
+TEST(EmbeddingBackwardSpec, OnlyWhatIdsMeanDecidesHowTheyAreSorted) {
+  const std::string sort = constants_of("", "sort"), bags = constants_of("pooling=sum count=90", "sort");
+  for (const char* fields : {"dtype=bf16", "table_dtype=f16", "optimizer=adam", "dim=13 dense=3"})
+    EXPECT_EQ(constants_of(fields, "sort"), sort) << fields;
+  EXPECT_EQ(constants_of("mode=report", "sort"), constants_of("mode=zero", "sort"));
+  EXPECT_EQ(constants_of("mode=report_first", "sort"), constants_of("mode=first", "sort"));
+  EXPECT_EQ(constants_of("pooling=mean count=90 dtype=f16", "sort"), bags);
+  EXPECT_EQ(constants_of("pooling=sum count=90 sample_weights=f32", "sort"),
+            constants_of("pooling=max count=90 dtype=bf16", "sort"));
+  for (const char* fields : {"index=i32", "hash=modulus", "hash=index capacity=128", "mode=zero", "mode=first",
+                             "mode=wrap_negative", "padding=3", "tables=9", "pooling=sum count=90"})
+    EXPECT_NE(constants_of(fields, "sort"), sort) << fields;
+  EXPECT_NE(constants_of("pooling=max count=90", "sort"), bags) << "values are positions";
+  EXPECT_NE(constants_of("pooling=sum count=90 offsets=i32", "sort"), bags);
+}
+
+TEST(EmbeddingBackwardSpec, OnlyWhatIdsMeanDecidesHowTheyAreCounted) {
+  const std::string mean = "pooling=mean count=90 padding=1 ", sum = "pooling=sum count=90 sample_weights=f32 ";
+  const std::string counts = constants_of(mean, "bags");
+  EXPECT_EQ(constants_of(mean + "dtype=bf16 table_dtype=f16", "bags"), counts);
+  EXPECT_NE(constants_of(mean + "index=i32", "bags"), counts);
+  EXPECT_NE(constants_of("pooling=max count=90 dtype=bf16", "bags"), constants_of("pooling=max count=90", "bags"));
+  EXPECT_NE(constants_of(sum + "dtype=f16", "bags"), constants_of(sum, "bags")) << "rows and gradients are read";
+  EXPECT_NE(constants_of("pooling=sum count=90 sample_weights=f16", "bags"), constants_of(sum, "bags"));
+}
+
 Launch launched(const std::string& fields, const char* step_name) {
   const AnyProblem p = test::problem("embedding pass=backward optimizer=sgd " + fields);
   const std::vector<Out> tables(64);

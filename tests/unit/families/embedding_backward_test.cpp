@@ -287,6 +287,7 @@ TEST(EmbeddingBackwardSpec, OnlyWhatIdsMeanDecidesHowTheyAreSorted) {
                              "mode=wrap_negative", "padding=3", "tables=9", "pooling=sum count=90"})
     EXPECT_NE(constants_of(fields, "sort"), sort) << fields;
   EXPECT_NE(constants_of("pooling=max count=90", "sort"), bags) << "values are positions";
+  EXPECT_NE(constants_of("pooling=max count=90", "sort"), sort) << "ids are found by offsets";
   EXPECT_NE(constants_of("pooling=sum count=90 offsets=i32", "sort"), bags);
 }
 

@@ -43,18 +43,18 @@ bool same_bits(const HostOperands& a, const HostOperands& b) {
 
 // Orders of threads are one like the other to AddressSanitizer.
 #if QUERN_ADDRESS_SANITIZER
-constexpr int kRuns = 3;
+constexpr int kRuns = 3, kUpdates = 400;
 #else
-constexpr int kRuns = 10;
+constexpr int kRuns = 10, kUpdates = 1500;
 #endif
 
-// Without NaNs, whose signs follow the order of operands on the CPU. A GPU has one NaN. Runs of one chunk and of two;
-// of several groups where rows are updated.
+// Without NaNs, whose signs follow the order of operands on the CPU. A GPU has one NaN. Runs of one chunk and of two,
+// and of several groups.
 TEST_F(EmbeddingBackwardOnDevice, TenRunsAndEachConfigGiveTheSameBits) {
-  for (const char* fields :
-       {"batch=1500 rows=1,2,400 dim=12,24,40",
-        "batch=400 rows=3 dim=16 optimizer=row_adagrad dtype=bf16 table_dtype=bf16 rounding=stochastic",
-        "batch=400 rows=5 dim=8 optimizer=adam"}) {
+  for (const std::string& fields :
+       {std::string("batch=1500 rows=1,2,400 dim=12,24,40"),
+        cat("batch=", kUpdates, " rows=3 dim=16 optimizer=row_adagrad dtype=bf16 table_dtype=bf16 rounding=stochastic"),
+        cat("batch=", kUpdates, " rows=5 dim=8 optimizer=adam")}) {
     const AnyProblem problem = runtime().parse(cat("embedding pass=backward tables=3 ", fields));
     HostOperands host(problem.family(), problem.data());
     host.generate(3, false);

@@ -39,7 +39,7 @@ void fill(const Embedding& p, const EmbeddingArgs& a, SortParamsOf<Most>& params
   params.by_divisor = common::make_divisor32(static_cast<std::uint64_t>(is_pooled(p) ? p.batch : p.tables));
   const Workspace w = workspace_of(p);
   params.out = {words_at(a, w.keys), words_at(a, w.values), words_at(a, w.highs)};
-  for (int i = 0; i < 2; ++i)
+  for (std::int64_t i = 0; i < 2; ++i)
     params.spare[i] = {sort::pairs_at(a.workspace.data, w.spare + 2 * i * w.ids),
                        words_at(a, w.spare + (4 + i) * w.ids)};
   params.table = words_at(a, w.table);

@@ -17,7 +17,8 @@ static_assert(kTables * kRows > std::int64_t{1} << 31);
 
 // The ids of table 5 are one row: a run of more than 32.
 std::int64_t row_of(int sample, int table) {
-  return ((table == 5 ? 0 : sample * sample % 41) * kTables + table) * 15'000;
+  const std::int64_t place = table == 5 ? 0 : sample * sample % 41;
+  return (place * kTables + table) * 15'000;
 }
 float gradient_of(int sample, int table) { return static_cast<float>((sample * 7 + table * 3) % 11 - 5); }
 

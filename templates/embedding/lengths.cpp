@@ -5,6 +5,7 @@
 #include "common/geometry.h"
 #include "common/host_types.h"
 #include "embedding/backward.h"
+#include "embedding/backward_ids.h"
 
 namespace quern::embedding {
 namespace {
@@ -67,8 +68,8 @@ void SumLengths::launch(const Embedding& p, const Args& a, const DeviceModel& mo
   params.lengths = a.lengths.data;
   params.offsets = made_offsets(p, a);
   params.sums = static_cast<unsigned long long*>(a.workspace.data);
-  params.barrier = reinterpret_cast<unsigned*>(params.sums + kMostSums);
-  params.ended = params.barrier + 1;
+  params.barrier = words_at(a, 2 * kMostSums);
+  params.ended = words_at(a, 2 * kMostSums + 1);
   params.bags = static_cast<unsigned long long>(bags);
   params.each = static_cast<unsigned long long>(each);
   launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);

@@ -15,9 +15,12 @@ constexpr int kTables = 64;
 constexpr std::int64_t kRows = 40'000'000;
 static_assert(kTables * kRows > std::int64_t{1} << 31);
 
-// The ids of table 5 are one row: a run of more than 32.
+// The ids of table 5 are one row: a run of more than 32. Keys of tables 33 and 60 differ by 2^30, on both sides of
+// 2^31, so that all bits of a key must count for their order.
 std::int64_t row_of(int sample, int table) {
-  const std::int64_t place = table == 5 ? 0 : sample * sample % 41;
+  constexpr std::int64_t kBetween = 27 * kRows - (std::int64_t{1} << 30);
+  if (table == 33) return row_of(sample, 60) + kBetween;
+  const std::int64_t place = table == 5 ? 0 : table == 60 ? sample % 30 : sample * sample % 41;
   return (place * kTables + table) * 15'000;
 }
 float gradient_of(int sample, int table) { return static_cast<float>((sample * 7 + table * 3) % 11 - 5); }

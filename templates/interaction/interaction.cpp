@@ -217,6 +217,7 @@ struct InteractionFamily {
     spec.flag("diagonal", has_diagonal(p));
     spec.flag("upper", is_upper(p));
     spec.flag("has_dense", p.dense != 0);
+    spec.flag("dense_with_pairs", dense_with_pairs(p));
     spec.part(part_of(p));
   }
 

@@ -16,7 +16,8 @@ constexpr u32 kStep = 4 * kOfColumn;  // numbers of a vector that the four lanes
 
 // The four lanes of a vector have 64 bytes of it in a load, and the L2 cache answers no more requests for half lines
 // than for whole ones. So a load takes 128 bytes of four vectors, by eight lanes each, and two lanes exchange halves.
-constexpr bool kExchanges = spec::whole && spec::unroll % 2 == 0;
+// Not between bands, whose loads take twice the registers.
+constexpr bool kExchanges = spec::whole && spec::one_band && spec::unroll % 2 == 0;
 
 // Of the vectors of a group, the one whose numbers lanes 4 * row to 4 * row + 3 have.
 QUERN_DEVICE u32 vector_of(u32 row) { return kExchanges ? row / 2 + row % 2 * 4 : row; }
@@ -155,22 +156,46 @@ QUERN_DEVICE void put_products(const Params& p, u32 lane, u32 first_row, u32 fir
   }
 }
 
+// The dense numbers, where each lane has a column of 16 bytes of them, are stored in one with the pairs. They are on
+// their way while those are put.
+struct Dense {
+  Pending<spec::whole> column;
+
+  QUERN_DEVICE void begin(const Params& p, const u8* vectors, u32 lane) {
+    column = begin_column<spec::whole>(lane * kOfColumn < p.dense, vectors + lane * 16, source_bytes(p));
+  }
+  QUERN_DEVICE void put(const Params& p, const u8* vectors, u32 lane, u8* staged) const {
+    const int left = (static_cast<int>(p.dense) - static_cast<int>(lane) * kOfColumn) * kSize;
+    const Vector<16> values = end_column<spec::whole>(column, vectors + lane * 16, source_bytes(p), left);
+#pragma unroll
+    for (int i = 0; i < kOfColumn; ++i) {
+      if (i * kSize < left) store_shared<kSize>(staged + lane * 16 + i * kSize, piece_of<kSize>(values, i));
+    }
+  }
+};
+
 QUERN_DEVICE void interact(const Params& p) {
   const Sample sample = sample_of_warp(p);
   if (sample.number >= p.batch) return;
   const u8* const vectors = vectors_of(p, sample);
   u8* const row = p.out + sample.number * p.out_stride;
-  u8* const pairs = row + static_cast<i64>(p.dense) * kSize;
-  u8* const staged = staged_for(sample.shared, pairs);
+  const u32 before = spec::dense_with_pairs ? p.dense : 0;  // numbers
+  u8* const to = row + static_cast<i64>(p.dense - before) * kSize;
+  u8* const all = staged_for(sample.shared, to);
+  u8* const staged = all + before * kSize;
+  Dense dense;
 #pragma unroll 1
   for (u32 i = 0; i < end_of_bands(p); i += kBand) {
 #pragma unroll 1
     for (u32 j = 0; j < i; j += kBand)
       put_products(p, sample.lane, i, j, products_of<false>(p, vectors, sample.lane, i, j), staged);
-    put_products(p, sample.lane, i, i, products_of<true>(p, vectors, sample.lane, i, i), staged);
+    const Products own = products_of<true>(p, vectors, sample.lane, i, i);
+    if constexpr (spec::dense_with_pairs) dense.begin(p, vectors, sample.lane);
+    put_products(p, sample.lane, i, i, own, staged);
   }
-  if constexpr (spec::has_dense) copy_dense(p, sample, row);
-  store_staged(sample, sample.shared, pairs, pairs_before(p.features));
+  if constexpr (spec::dense_with_pairs) dense.put(p, vectors, sample.lane, all);
+  if constexpr (spec::has_dense && !spec::dense_with_pairs) copy_dense(p, sample, row);
+  store_staged(sample, sample.shared, to, before + pairs_before(p.features));
 }
 
 }  // namespace quern::interaction

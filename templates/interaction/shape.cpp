@@ -13,13 +13,18 @@ bool may_be_whole(const Interaction& p) {
   return is_backward(p) && numbers_of(p) * size % 16 == 0 && samples % 16 == 0 && out_stride(p) * size % 16 == 0;
 }
 
+bool dense_with_pairs(const Interaction& p) {
+  return by_tensor_cores(p) && !is_backward(p) && p.dense != 0 && p.dense * element_bytes(p) <= 32 * 16;
+}
+
 std::int64_t warp_bytes(const Interaction& p, std::int64_t numbers, std::int64_t band) {
   const std::int64_t size = element_bytes(p);
   if (is_backward(p)) {
     const std::int64_t side = divide_up(p.features, band) * band;
     return side * (side * size + 16);
   }
-  const std::int64_t staged = 16 + divide_up(pairs_before(p, p.features) * size, 16) * 16;
+  const std::int64_t numbers_staged = pairs_before(p, p.features) + (dense_with_pairs(p) ? p.dense : 0);
+  const std::int64_t staged = 16 + divide_up(numbers_staged * size, 16) * 16;
   return by_tensor_cores(p) ? staged : p.features * (numbers + 4) * size + staged;
 }
 

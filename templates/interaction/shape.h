@@ -42,6 +42,9 @@ inline std::int64_t out_stride(const Interaction& p) { return p.out_stride == 0 
 
 // Whether all rows that are read in columns of 16 bytes, and what is written as they are, can be aligned.
 bool may_be_whole(const Interaction& p);
+// Whether a row's dense numbers are stored together with its pairs: each lane of a warp has a column of 16 bytes of
+// them.
+bool dense_with_pairs(const Interaction& p);
 // Shared memory of a warp in the form lower, given the parameters `numbers` and `band`.
 std::int64_t warp_bytes(const Interaction& p, std::int64_t numbers, std::int64_t band);
 // That of a block in the form outer.

@@ -3,7 +3,7 @@
 #ifndef QUERN_EMBEDDING_BACKWARD_RUNS_CUH_
 #define QUERN_EMBEDDING_BACKWARD_RUNS_CUH_
 
-#include "embedding/backward_singles.cuh"
+#include "embedding/backward_short_runs.cuh"
 
 namespace quern::embedding {
 
@@ -97,11 +97,11 @@ QUERN_DEVICE void sum_runs(const SumParams& p) {
 #pragma unroll 1
   for (u64 number = thread_of_grid() / 32; number < p.windows; number += warps) {
     const SortedWindow window = rows::window_at<true>(p, static_cast<i64>(number * spec::positions));
-    const u32 singles = kTakesSingles ? rows::single_places(window) : 0;
-    if constexpr (kTakesSingles) with_type(p.tables[0].type, PutSingles{p, window, singles});
-    if (kTakesSingles && singles == rows::named_places(window)) continue;
+    const u32 short_runs = kTakesShortRuns ? rows::short_segments(window) : 0;
+    if constexpr (kTakesShortRuns) with_type(p.tables[0].type, PutShortRuns{p, window, short_runs});
+    if (kTakesShortRuns && rows::has_only(window, short_runs)) continue;
     const auto put = [&](u32 at, const Group& group, i64 head) { put_group(p, window, at, group, head); };
-    rows::for_groups(p, window, put, singles);
+    rows::for_groups(p, window, put, short_runs);
     __syncwarp();
   }
 }

@@ -92,7 +92,7 @@ struct SumRows {
   static constexpr Parameter kParameters[] = {
       {"elements", kSlotElements, true, "adjacent elements of a thread"},
       {"lanes", kLaneCounts, true, "adjacent threads that share a row"},
-      {"batch", kBatches, true, "gradients of a row, or rows of one id, that are read before they are added"},
+      {"batch", kBatches, true, "gradients of a row, or rows of one or two ids, that are read before they are added"},
       {"positions", kPositionCounts, true, "sorted ids for a warp"},
       {"threads", kSumThreads, true, "threads per block"},
       {"resident", kResidents, true, "blocks of a multiprocessor: fewer have more registers"},

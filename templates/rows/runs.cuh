@@ -94,9 +94,16 @@ QUERN_DEVICE u32 named_places(const SortedWindow& window) {
   return __ballot_sync(0xffffffffu, is_row(window.row)) & kOwnPlaces;
 }
 
-// Of those, the ones that are a segment alone.
-QUERN_DEVICE u32 single_places(const SortedWindow& window) {
-  return static_cast<u32>(window.heads) & static_cast<u32>(window.heads >> 1) & named_places(window);
+// Of those, where a segment of one or two places begins, which lanes of the warp have.
+QUERN_DEVICE u32 short_segments(const SortedWindow& window) {
+  const u32 one = static_cast<u32>(window.heads >> 1), two = static_cast<u32>(window.heads >> 2) & 0x7fffffffu;
+  return static_cast<u32>(window.heads) & (one | two) & named_places(window);
+}
+
+// Whether no other segment begins in the window's own places, or continues in them.
+QUERN_DEVICE bool has_only(const SortedWindow& window, u32 segments) {
+  const u32 named = named_places(window), heads = static_cast<u32>(window.heads);
+  return (heads & named & ~segments) == 0 && ((heads | ~named) & 1) != 0;
 }
 
 // Calls body(at, group, head) for the groups that begin in the window's own places, each by a group of threads. `head`:

@@ -156,7 +156,7 @@ Cut cut_for(const Embedding& p, const DeviceModel& model, const Config& config) 
 
 // As many rows in flight as keep two blocks for each multiprocessor, where the batch is known.
 std::int32_t in_flight(const Embedding& p, std::int64_t elements, const DeviceModel& model) {
-  const std::int64_t most = is_pooled(p) || p.scaling == EmbeddingScaling::row ? 4 : 8;
+  const std::int64_t most = is_pooled(p) || has_made_scales(p) ? 4 : 8;
   std::int64_t unroll = std::clamp<std::int64_t>(64 / (elements * widest_type(p)), 2, most);
   if (is_pooled(p) || p.batch == kOpen) return static_cast<std::int32_t>(unroll);
   const std::int64_t slots = p.batch * width_of(p) / elements;

@@ -17,13 +17,14 @@ TEST_F(EmbeddingCompile, EachFormOnEveryArchitecture) {
   expect_each_good(jobs);
 }
 
-TEST_F(EmbeddingCompile, EachScalingAndLengths) {
+TEST_F(EmbeddingCompile, EachScalingLengthsAndWideKeys) {
   std::vector<Job> jobs;
   for (const char* shape :
        {"scaling=tensor", "scaling=row dtype=bf16", "scaling=block128 dense=16 scale_mode=exact",
         "scaling=mx dense=16 hash=modulus", "scaling=mx dtype=bf16 pooling=mean scale_layout=blocked",
         "pooling=sum bags=lengths", "pooling=sum bags=lengths offsets=i32 pass=backward"})
     jobs.push_back({cat("embedding ", shape), kArchitectures[jobs.size() % kArchitectures.size()]});
+  for (const std::string& arch : kArchitectures) jobs.push_back({"embedding rows=100000000 pass=backward", arch});
   expect_each_good(jobs);
 }
 

@@ -14,10 +14,10 @@ using SortParams = SortParamsOf<spec::most>;
 constexpr u32 kNoTable = ~0u;
 
 // What an id becomes a row by, in shared memory: adjacent ids are of different tables, and a read of different
-// parameters takes a warp as long as reads one after the other.
-QUERN_SHARED(Vector<16>, hashes_and_bases, spec::most);
-QUERN_SHARED(Vector<16>, rows_and_paddings, spec::most);
-QUERN_SHARED(u32, shifts, spec::most);
+// parameters takes a warp as long as reads one after the other. It is after what the sort has there.
+QUERN_DEVICE u8* hash_and_base(u32 table) { return dynamic_shared() + spec::tables_at + table * 16; }
+QUERN_DEVICE u8* rows_and_padding(u32 table) { return hash_and_base(spec::most) + table * 16; }
+QUERN_DEVICE u8* shift_of(u32 table) { return rows_and_padding(spec::most) + table * 4; }
 
 QUERN_DEVICE Vector<16> two_words(u64 a, u64 b) {
   return {{static_cast<u32>(a), static_cast<u32>(a >> 32), static_cast<u32>(b), static_cast<u32>(b >> 32)}};
@@ -28,21 +28,19 @@ QUERN_DEVICE u64 second_word(const Vector<16>& words) { return words.w[2] | stat
 QUERN_DEVICE void copy_tables(const SortParams& p) {
   for (u32 t = threadIdx.x; t < p.ids.number_of_tables; t += blockDim.x) {
     const Limits& limits = p.ids.limits[t];
-    hashes_and_bases.set(static_cast<int>(t), two_words(p.ids.tables[t].hash, p.base[t]));
-    rows_and_paddings.set(static_cast<int>(t),
-                          two_words(static_cast<u64>(limits.rows), static_cast<u64>(limits.padding)));
-    shifts.set(static_cast<int>(t), p.ids.tables[t].shift);
+    store_shared<16>(hash_and_base(t), two_words(p.ids.tables[t].hash, p.base[t]));
+    store_shared<16>(rows_and_padding(t), two_words(static_cast<u64>(limits.rows), static_cast<u64>(limits.padding)));
+    store_shared<4>(shift_of(t), Vector<4>{{p.ids.tables[t].shift}});
   }
   __syncthreads();
 }
 
 QUERN_DEVICE Source copied_source(u32 table, u64& base) {
-  const int t = static_cast<int>(table);
-  const Vector<16> hash = hashes_and_bases.get(t), limits = rows_and_paddings.get(t);
+  const Vector<16> hash = load_shared<16>(hash_and_base(table)), limits = load_shared<16>(rows_and_padding(table));
   base = second_word(hash);
   Source source = {};
   source.table.hash = first_word(hash);
-  source.table.shift = shifts.get(t) & 0xffu;
+  source.table.shift = load_shared<4>(shift_of(table)).w[0] & 0xffu;
   source.limits = {static_cast<i64>(first_word(limits)), static_cast<i64>(second_word(limits))};
   return source;
 }

@@ -11,6 +11,11 @@ namespace {
 // As index_sort's, which an H200 has measured: narrow blocks of few ids, wide ones of more.
 constexpr std::int64_t kFew = 4096, kFewBlockIds = 256, kBlockIds = 1024;
 bool is_few(const Embedding& p) { return ids_of(p) <= kFew; }
+constexpr std::int64_t kMany = std::int64_t{1} << 19;
+// Wide keys have no registers for more.
+std::int32_t threads_of_many(const Embedding& p) {
+  return (ids_of(p) == kOpen || ids_of(p) > kMany) && !has_wide_keys(p) ? 1024 : 512;
+}
 
 // The fewest passes, with digits of one size.
 std::int32_t preferred_bits(const Embedding& p, std::int32_t most) {
@@ -47,6 +52,15 @@ void fill(const Embedding& p, const EmbeddingArgs& a, SortParamsOf<Most>& params
   params.barrier = words_at(a, w.ended + 1);
 }
 
+// Where embedding/backward_keys.cuh has the tables in shared memory, and their bytes.
+std::uint32_t tables_at(const Embedding& p, const Config& c) {
+  using Parameters = SortIds::Parameters;
+  const std::uint32_t bytes =
+      sort::shared_bytes(c[Parameters::kThreads], c[Parameters::kUnroll], c[Parameters::kBits], has_wide_keys(p));
+  return (bytes + 15) / 16 * 16;
+}
+std::uint32_t bytes_of_tables(const Embedding& p) { return static_cast<std::uint32_t>(room_for_tables(p)) * 36; }
+
 }  // namespace
 
 int SortIds::variants(const Embedding& p, const Target&, const DeviceModel&, Variant (&out)[kMaxVariants]) {
@@ -61,7 +75,7 @@ int SortIds::variants(const Embedding& p, const Target&, const DeviceModel&, Var
   };
   const bool open = ids_of(p) == kOpen;
   if (open || is_few(p)) add("few", 256, 1, open ? &is_so<Embedding, is_few> : nullptr);
-  if (open || !is_few(p)) add("many", 512, 16, nullptr);
+  if (open || !is_few(p)) add("many", threads_of_many(p), 8, nullptr);
   return count;
 }
 
@@ -70,6 +84,7 @@ void SortIds::specialize(const Embedding& p, const Target&, const Config& config
   spec.integer("max_threads", config[kThreads]);
   spec.integer("unroll", config[kUnroll]);
   spec.integer("bits", config[kBits]);
+  spec.integer("tables_at", tables_at(p, config));
   spec.flag("wide_keys", has_wide_keys(p));
   spec.flag("values_are_bags", values_are_bags(p));
   specialize_ids(ids_alone(p), 1, spec);
@@ -89,7 +104,7 @@ void SortIds::launch(const Embedding& p, const Args& a, const DeviceModel& model
   });
   launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);
   launch.grid[0] = static_cast<std::uint32_t>(blocks);
-  launch.shared_bytes = sort::shared_bytes(config[kThreads], config[kUnroll], config[kBits], has_wide_keys(p));
+  launch.shared_bytes = tables_at(p, config) + bytes_of_tables(p);
   launch.cooperative = blocks > 1;
 }
 

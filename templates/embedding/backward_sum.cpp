@@ -30,7 +30,7 @@ Config config_for(const Embedding& p, std::int64_t elements, const Target& targe
   const std::int64_t columns = columns_of_row(p, config);
   config[SumRows::kLanes] =
       static_cast<std::int32_t>(std::clamp<std::int64_t>(common::power_of_two_from(columns), 1, 32));
-  config[SumRows::kBatch] = 2;
+  config[SumRows::kBatch] = is_adam(p) ? 1 : 2;  // a row of Adam has two more
   config[SumRows::kPositions] = positions_of(p, model);
   config[SumRows::kThreads] = 256;
   config[SumRows::kResident] = elements > 4 || target.arch >= 120 ? 2 : 3;

@@ -158,6 +158,7 @@ Cut cut_for(const Embedding& p, const DeviceModel& model, const Config& config) 
 std::int32_t in_flight(const Embedding& p, std::int64_t elements, const DeviceModel& model) {
   const std::int64_t most = is_pooled(p) || has_made_scales(p) ? 4 : 8;
   std::int64_t unroll = std::clamp<std::int64_t>(64 / (elements * widest_type(p)), 2, most);
+  if (is_pooled(p) && p.mode == EmbeddingMode::trap) unroll /= 2;  // the assertion's calls take registers too
   if (is_pooled(p) || p.batch == kOpen) return static_cast<std::int32_t>(unroll);
   const std::int64_t slots = p.batch * width_of(p) / elements;
   while (unroll > 1 && slots < std::int64_t{2} * model.multiprocessors * 256 * unroll) unroll /= 2;
@@ -211,8 +212,8 @@ void Lookup::specialize(const Embedding& p, const Target&, const Config& config,
     spec.integer("most", std::extent_v<decltype(Params::first)>);
   });
   spec.integer("max_threads", common::kMaxThreads);
-  // Of a bag the compiler would else read one row after the other, to have the 32 registers of four blocks.
-  spec.integer("resident_blocks", is_pooled(p) ? 2 : 1);
+  // Else the compiler reads one row of a bag after the other, to have the 32 registers of four blocks.
+  spec.integer("resident_blocks", 2);
   spec.integer("elements", config[Lookup::kElements]);
   spec.integer("tile_rows", cut_of(p, config).tile_rows);
   spec.integer("ids_in_flight", config[Lookup::kUnroll]);

@@ -38,6 +38,10 @@ constexpr std::int64_t kTableWords = 4 * kMostBlocks << kMostBits;
 constexpr std::int64_t kFew = 4096;
 constexpr std::int64_t kFewBlockItems = 256, kBlockItems = 1024;
 bool is_few(const IndexSort& p) { return p.count <= kFew; }
+// Up to so many a block of 512 threads has its part at once, with the 128 blocks of a large device. More have 1024
+// threads: a second tile doubles what is read, 1048576 indices take 59.6 us on an H200, with 512 threads 89.6.
+constexpr std::int64_t kMany = std::int64_t{1} << 19;
+std::int32_t threads_of_many(const IndexSort& p) { return p.count == kOpen || p.count > kMany ? 1024 : 512; }
 
 // Bits of a key: an index, or `rows`.
 int key_bits(const IndexSort& p) {
@@ -132,7 +136,7 @@ struct IndexSortFamily {
     };
     const bool open = p.count == kOpen;
     if (open || is_few(p)) add("few", 256, 1, open ? &is_so<IndexSort, is_few> : nullptr);
-    if (open || !is_few(p)) add("many", 512, 16, nullptr);
+    if (open || !is_few(p)) add("many", threads_of_many(p), 8, nullptr);
     return count;
   }
 

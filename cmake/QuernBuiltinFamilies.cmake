@@ -64,7 +64,8 @@ function(quern_camel_case name out)
   set(${out} ${camel} PARENT_SCOPE)
 endfunction()
 
-# Embeds common/, mx/, moe/, rows/, hash/ and sort/, which families share, writes quern/families.h and builtin_families.cpp.
+# Embeds common/, mx/, moe/, rows/, hash/ and sort/, which families share, compiles what of them and of expression/
+# is host code, and writes quern/families.h and builtin_families.cpp.
 function(quern_finish_builtin_families)
   set(folder ${CMAKE_CURRENT_SOURCE_DIR})
   file(GLOB common CONFIGURE_DEPENDS ${folder}/common/*.cuh ${folder}/mx/*.cuh ${folder}/moe/*.cuh
@@ -75,7 +76,7 @@ function(quern_finish_builtin_families)
   quern_embed_sources(quern_objects common ${common} ${public})
   add_dependencies(quern_generated quern_objects_embeds_common)
   quern_public_headers(${public})
-  file(GLOB shared CONFIGURE_DEPENDS ${folder}/mx/*.cpp ${folder}/moe/*.cpp)
+  file(GLOB shared CONFIGURE_DEPENDS ${folder}/mx/*.cpp ${folder}/moe/*.cpp ${folder}/expression/*.cpp)
   target_sources(quern_objects PRIVATE ${shared})
   # References are in these too.
   set_property(SOURCE ${shared} TARGET_DIRECTORY quern_objects APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-families=$(find templates -mindepth 1 -maxdepth 1 -type d -not -name common -not -name mx -not -name moe -not -name rows -not -name hash -not -name sort -printf '%f ')
+families=$(find templates -mindepth 1 -maxdepth 1 -type d -not -name common -not -name mx -not -name moe -not -name rows -not -name hash -not -name sort -not -name expression -printf '%f ')
 
 find base include runtime cache templates tools/quern tools/c_header \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) -print0 | sort -z |
   xargs -0 awk -v families="$families" '
@@ -39,7 +39,7 @@ find base include runtime cache templates tools/quern tools/c_header \( -name '*
     allowed["report"] = "report io tuner/journal base public"
     allowed["common"] = "common"                                    # of common and mx, what kernels include: *.cuh, *_table.h, *_choices.h
     allowed["shared_device"] = "shared_device common spec"                # templates/{moe,rows,hash,sort}/*.cuh: kernels that families share
-    allowed["host_common"] = "host_common shared_device common base public"  # templates/{common,mx,moe,rows,hash,sort}/*.h, *.cpp
+    allowed["host_common"] = "host_common shared_device common base public"  # templates/{common,mx,moe,rows,hash,sort,expression}/*.h, *.cpp
     allowed["device"] = "shared_device common spec own"                # templates/<f>/*.cu, *.cuh, params.h, *_choices.h
     allowed["family"] = "host_common common base public own embedded families"  # templates/<f>/*.cpp, <f>.h
 
@@ -72,7 +72,7 @@ find base include runtime cache templates tools/quern tools/c_header \( -name '*
     else if (part[1] == "tools" && part[2] == "c_header") layer = "c_header"
     else if (part[1] == "tools") layer = part[4] == "" ? "main" : part[3]
     else if (FILENAME ~ /^templates\/(moe|rows|hash|sort)\/.*\.cuh$/) layer = "shared_device"
-    else if (part[1] == "templates" && part[2] ~ /^(common|mx|moe|rows|hash|sort)$/) layer = FILENAME ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
+    else if (part[1] == "templates" && part[2] ~ /^(common|mx|moe|rows|hash|sort|expression)$/) layer = FILENAME ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
     else if (part[1] == "templates") {
       own = part[2]
       layer = FILENAME ~ /(\.cuh?|\/params\.h|_choices\.h)$/ ? "device" : "family"
@@ -94,7 +94,7 @@ find base include runtime cache templates tools/quern tools/c_header \( -name '*
       return stem == "families" || stem ~ /_(table|choices)$/ || stem in is_family ? "families" : "public"
     }
     if (path ~ /^(moe|rows|hash|sort)\/.*\.cuh$/) return "shared_device"
-    if (part[1] ~ /^(common|mx|moe|rows|hash|sort)$/) return path ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
+    if (part[1] ~ /^(common|mx|moe|rows|hash|sort|expression)$/) return path ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
     if (part[1] == "tuner" || part[1] == "hostdriver") return part[1] "/" part[2]
     if (part[1] in is_layer) return part[1]
     if (part[1] == "compare" && own != "compare") return "internal_family"
@@ -107,8 +107,9 @@ find base include runtime cache templates tools/quern tools/c_header \( -name '*
     sub(/^[^"]*"/, "", path)
     sub(/".*/, "", path)
     to = layer_of(path)
-    # quern.h is the one public header that knows the families.
+    # quern.h is the one public header that knows the families; expression.h has the functions of two tables.
     if (FILENAME ~ /include\/quern\/quern\.h$/ && to == "families") next
+    if (FILENAME ~ /include\/quern\/expression\.h$/ && path ~ /_table\.h$/) next
     if (to == "relative") complain("write the path from the tree, \"layer/file.h\"")
     else if (!(layer in allowed)) complain("the layer " layer " is not in tools/check/arrow.sh")
     else if (own in built_on && to == "family " built_on[own]) next

@@ -1,0 +1,32 @@
+// The device C++ of a program, as a generated header.
+#ifndef QUERN_EXPRESSION_EMIT_H_
+#define QUERN_EXPRESSION_EMIT_H_
+
+#include <string>
+
+#include "expression/program.h"
+
+namespace quern::expression {
+
+// Defines, in namespace quern::generated,
+//
+//   void compute(const float (&numbers)[N], const float (&in)[I], float (&out)[O]);
+//
+// of one element: `numbers` are those of numbers(program), `in` the inputs in memory and `out` the outputs, in the
+// order of the program. Of an output that is sum_rows or sum_all, out is what the kernel has to add up. An array that
+// would be empty has one element. The text depends on no literal's value.
+//
+// With R reductions along rows, `compute` takes `const float (&reduced)[R]` after `in`, the results in the order of
+// Stages::reductions. For each round K
+//
+//   void terms_K(const float (&numbers)[N], const float (&in)[I], const float (&reduced)[R], float (&terms)[R]);
+//
+// gives an element's term of each reduction of the round, from the results of earlier rounds.
+//
+// `dtype` is the type of outputs that have none of their own. An activation that is the root of an output of at most 16
+// bits is computed as exactly as this needs (NarrowStore); all else is exact fp32.
+std::string emit(const Program& program, DType dtype);
+
+}  // namespace quern::expression
+
+#endif  // QUERN_EXPRESSION_EMIT_H_

@@ -1,0 +1,26 @@
+// The order in which a kernel can compute a program that has reductions along rows.
+#ifndef QUERN_EXPRESSION_STAGES_H_
+#define QUERN_EXPRESSION_STAGES_H_
+
+#include <vector>
+
+#include "expression/program.h"
+
+namespace quern::expression {
+
+struct Stages {
+  // Of each node, how many rounds of reductions it needs to be finished before it.
+  std::vector<int> needs;
+  // The reductions of each round: their arguments are computed element by element from the inputs and from the results
+  // of earlier rounds. Empty: the program is elementwise.
+  std::vector<std::vector<Id>> rounds;
+
+  // All of them, round by round: what `reduced` of the emitted functions has the results of.
+  std::vector<Id> reductions() const;
+};
+
+Stages stages(const Program& program);
+
+}  // namespace quern::expression
+
+#endif  // QUERN_EXPRESSION_STAGES_H_

@@ -60,7 +60,7 @@
   ROW(fma, "nnn", fmaf(x, y, z), std::fma(x, y, z), "g * y", "g * x", "g")                                             \
   ROW(clamp, "nnn", clamp_to(x, y, z), lesser(greater(x, y), z),                                                       \
       "where(x >= y and x <= z, g, 0)", "where(x < y and y < z, g, 0)", "where(x > z or z < y, g, 0)")                 \
-  ROW(where, "cnn", x ? y : z, x != 0 ? y : z, "", "where(x, g, 0)", "where(x, 0, g)")
+  ROW(where, "cnn", x ? y : z, x ? y : z, "", "where(x, g, 0)", "where(x, 0, g)")
 
 // The activations of activation_table.h that are not functions above. Each has a slope, the function NAME_slope, which
 // is activate_derivative.

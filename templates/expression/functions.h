@@ -47,13 +47,31 @@ inline constexpr int kComparisonPrecedence = 4;
 inline constexpr int kMinusPrecedence = 7;
 inline constexpr int kPrimaryPrecedence = 8;
 
-#define QUERN_EXPRESSION_VALUE(VALUE)                                        \
-  [](float x, [[maybe_unused]] float y, [[maybe_unused]] float z) -> float { \
-    using namespace common; /* NOLINT(google-build-using-namespace) */       \
-    return static_cast<float>(VALUE);                                        \
+// An argument where formulas have it: a condition, which interpreters keep as a number, is a bool.
+template <char Letter, class T>
+constexpr auto as_argument(T value) {
+  if constexpr (Letter == 'c')
+    return value != 0;
+  else
+    return value;
+}
+constexpr char letter(std::string_view arguments, std::size_t i) { return i < arguments.size() ? arguments[i] : 'n'; }
+
+#define QUERN_EXPRESSION_ARGUMENTS(arguments)                                \
+  [[maybe_unused]] const auto x = as_argument<letter(arguments, 0)>(first);  \
+  [[maybe_unused]] const auto y = as_argument<letter(arguments, 1)>(second); \
+  [[maybe_unused]] const auto z = as_argument<letter(arguments, 2)>(third);
+#define QUERN_EXPRESSION_VALUE(arguments, VALUE)        \
+  [](float first, float second, float third) -> float { \
+    using namespace common;                             \
+    QUERN_EXPRESSION_ARGUMENTS(arguments)               \
+    return static_cast<float>(VALUE);                   \
   }
-#define QUERN_EXPRESSION_REFERENCE(REFERENCE) \
-  [](double x, [[maybe_unused]] double y, [[maybe_unused]] double z) -> double { return REFERENCE; }
+#define QUERN_EXPRESSION_REFERENCE(arguments, REFERENCE)    \
+  [](double first, double second, double third) -> double { \
+    QUERN_EXPRESSION_ARGUMENTS(arguments)                   \
+    return REFERENCE;                                       \
+  }
 
 #define QUERN_EXPRESSION_OPERATOR(name, arguments, result, form, precedence, VALUE, OF_X, OF_Y) \
   Function{name,                                                                                \
@@ -62,8 +80,8 @@ inline constexpr int kPrimaryPrecedence = 8;
            Form::form,                                                                          \
            precedence,                                                                          \
            #VALUE,                                                                              \
-           QUERN_EXPRESSION_VALUE(VALUE),                                                       \
-           QUERN_EXPRESSION_REFERENCE(VALUE),                                                   \
+           QUERN_EXPRESSION_VALUE(arguments, VALUE),                                            \
+           QUERN_EXPRESSION_REFERENCE(arguments, VALUE),                                        \
            {OF_X, OF_Y, ""},                                                                    \
            0},
 #define QUERN_EXPRESSION_CALL(name, arguments, VALUE, REFERENCE, OF_X, OF_Y, OF_Z) \
@@ -73,8 +91,8 @@ inline constexpr int kPrimaryPrecedence = 8;
            Form::call,                                                             \
            kPrimaryPrecedence,                                                     \
            #VALUE,                                                                 \
-           QUERN_EXPRESSION_VALUE(VALUE),                                          \
-           QUERN_EXPRESSION_REFERENCE(REFERENCE),                                  \
+           QUERN_EXPRESSION_VALUE(arguments, VALUE),                               \
+           QUERN_EXPRESSION_REFERENCE(arguments, REFERENCE),                       \
            {OF_X, OF_Y, OF_Z},                                                     \
            0},
 
@@ -83,26 +101,26 @@ inline constexpr int kPrimaryPrecedence = 8;
 #define QUERN_EXPRESSION_OF_ACTIVATION(name)                                                         \
   QUERN_EXPRESSION_SELECTS(name) ? "where(" #name "_slope(x, y) == 0, 0, g * " #name "_slope(x, y))" \
                                  : "g * " #name "_slope(x, y)"
-#define QUERN_EXPRESSION_ACTIVATION(name, SLOPE, OF_ALPHA, SLOPE_OF_X, SLOPE_OF_ALPHA)            \
-  Function{#name,                                                                                 \
-           "nn",                                                                                  \
-           'n',                                                                                   \
-           Form::activation,                                                                      \
-           kPrimaryPrecedence,                                                                    \
-           "activate<Activation::" #name ">(x, y, NoRounding())",                                 \
-           QUERN_EXPRESSION_VALUE(activate<Activation::name>(x, y, NoRounding())),                \
-           [](double x, double a, double) { return reference_of(Activation::name)(x, a); },       \
-           {QUERN_EXPRESSION_OF_ACTIVATION(name), OF_ALPHA, ""},                                  \
-           alpha_of(Activation::name)},                                                           \
-      Function{#name "_slope",                                                                    \
-               "nn",                                                                              \
-               'n',                                                                               \
-               Form::slope,                                                                       \
-               kPrimaryPrecedence,                                                                \
-               "activate_derivative<Activation::" #name ">(x, y, NoRounding())",                  \
-               QUERN_EXPRESSION_VALUE(activate_derivative<Activation::name>(x, y, NoRounding())), \
-               [](double x, [[maybe_unused]] double a, double) -> double { return SLOPE; },       \
-               {SLOPE_OF_X, SLOPE_OF_ALPHA, ""},                                                  \
+#define QUERN_EXPRESSION_ACTIVATION(name, SLOPE, OF_ALPHA, SLOPE_OF_X, SLOPE_OF_ALPHA)                  \
+  Function{#name,                                                                                       \
+           "nn",                                                                                        \
+           'n',                                                                                         \
+           Form::activation,                                                                            \
+           kPrimaryPrecedence,                                                                          \
+           "activate<Activation::" #name ">(x, y, NoRounding())",                                       \
+           QUERN_EXPRESSION_VALUE("nn", activate<Activation::name>(x, y, NoRounding())),                \
+           [](double x, double a, double) { return reference_of(Activation::name)(x, a); },             \
+           {QUERN_EXPRESSION_OF_ACTIVATION(name), OF_ALPHA, ""},                                        \
+           alpha_of(Activation::name)},                                                                 \
+      Function{#name "_slope",                                                                          \
+               "nn",                                                                                    \
+               'n',                                                                                     \
+               Form::slope,                                                                             \
+               kPrimaryPrecedence,                                                                      \
+               "activate_derivative<Activation::" #name ">(x, y, NoRounding())",                        \
+               QUERN_EXPRESSION_VALUE("nn", activate_derivative<Activation::name>(x, y, NoRounding())), \
+               [](double x, [[maybe_unused]] double a, double) -> double { return SLOPE; },             \
+               {SLOPE_OF_X, SLOPE_OF_ALPHA, ""},                                                        \
                alpha_of(Activation::name)},
 
 // What is not computed element by element.
@@ -146,6 +164,9 @@ inline constexpr Function kFunctions[] = {
 // clang-format on
 inline constexpr int kFunctionCount = static_cast<int>(std::size(kFunctions));
 
+#undef QUERN_EXPRESSION_ARGUMENTS
+#undef QUERN_EXPRESSION_VALUE
+#undef QUERN_EXPRESSION_REFERENCE
 #undef QUERN_EXPRESSION_OPERATOR
 #undef QUERN_EXPRESSION_CALL
 #undef QUERN_EXPRESSION_SELECTS

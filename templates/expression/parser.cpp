@@ -11,8 +11,7 @@
 namespace quern::expression {
 namespace {
 
-constexpr std::size_t kMostBytes = 1 << 16;           // of a text
-constexpr std::size_t kMostLetters = 64;              // of a name
+constexpr std::size_t kMostBytes = 1 << 18;           // of a text: more than a canonical one may have
 constexpr Id kMostWithDerivatives = 16 * kMostNodes;  // what d() makes is more than what it leaves
 
 // What a name is.
@@ -87,7 +86,7 @@ class StatementParser : private Names {
     const Token name = grammar_.take();
     if (name.kind != Token::Kind::name || is_reserved(name.text))
       refuse(name.at, name.kind == Token::Kind::name ? cat(name.text, " cannot be a name") : "a name is missing here");
-    if (name.text.size() > kMostLetters) refuse(name.at, cat("a name has more than ", kMostLetters, " letters"));
+    if (is_too_long(name.text)) refuse(name.at, cat("a name has more than ", kMostLetters, " letters"));
     return name;
   }
 
@@ -210,7 +209,7 @@ class StatementParser : private Names {
   }
 
   static void check_undeclared(const Token& name) {
-    if (name.text.size() > kMostLetters) refuse(name.at, cat("a name has more than ", kMostLetters, " letters"));
+    if (is_too_long(name.text)) refuse(name.at, cat("a name has more than ", kMostLetters, " letters"));
     const std::vector<std::string> functions = callable_names();
     if (name.text != "d" && std::binary_search(functions.begin(), functions.end(), name.text))
       refuse(name.at, cat(name.text, " is a function: ", name.text, "(…)"));

@@ -120,6 +120,10 @@ std::string too_large(const Program& program) {
     return cat("more than ", kMostOutputs, " outputs");
   if (numbers(program).size() > static_cast<std::size_t>(kMostNumbers))
     return cat("more than ", kMostNumbers, " numbers; write const before those that never change");
+  const auto has_long_name = [](const auto& operand) { return is_too_long(operand.name); };
+  if (std::any_of(program.inputs.begin(), program.inputs.end(), has_long_name) ||
+      std::any_of(program.outputs.begin(), program.outputs.end(), has_long_name))
+    return cat("a name of more than ", kMostLetters, " letters");
   return "";
 }
 

@@ -15,6 +15,7 @@ namespace quern::expression {
 inline constexpr int kMostNodes = 1024;
 inline constexpr int kMostOperands = 16;  // in memory: inputs, those in place included
 inline constexpr int kMostOutputs = 8;
+inline constexpr int kMostLetters = 64;  // of a name
 inline constexpr int kMostNumbers = 16;  // literals, number operands and extents
 
 struct Operand {
@@ -74,6 +75,8 @@ Kind default_kind(const Node& value);
 
 // The program without nodes and inputs that no output needs, in order. `outputs` are of `tree`.
 Program in_order(const Tree& tree, const std::vector<Operand>& inputs, const std::vector<Output>& outputs);
+
+inline bool is_too_long(std::string_view name) { return name.size() > static_cast<std::size_t>(kMostLetters); }
 
 // The limits. "" or the reason.
 std::string too_large(const Program& program);

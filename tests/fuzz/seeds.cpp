@@ -98,6 +98,16 @@ void seed_texts() {
        "{\"result\":{\"winner\":\"form=0\",\"rivals\":[\"form=1\"],\"complete\":true}}\n");
 }
 
+void seed_programs() {
+  seed("program", "bias",
+       "bias: f32 row\nm: number # scale\ny = gelu(fma(m, z, x) + bias); x = where(x < 2 and not z > 1, -x, 1e-5)");
+  seed("program", "norm", "w: row; y: bf16; y = x * rsqrt(mean(x * x) + const 1e-5) * w; r: column; r = max(x)");
+  seed("program", "derivative",
+       "y = d(d(silu(x) * pow(x, 2), x), x) + round(x, bf16); g = sum_rows(x); h = sum_all(x)");
+  seed("program", "deep", "y = ((((-(-(sin(cos(where(x < 1, x, inf)))))))))");
+  seed("program", "bad", "y = relu(x, 2); b: f33\xff\x01 = += ** 1e50");
+}
+
 void seed_records() {
   Record record;
   record.family = "gather";
@@ -142,6 +152,7 @@ int main(int count, char** arguments) {
   root = arguments[1];
   seed_formats();
   seed_texts();
+  seed_programs();
   seed_records();
   seed_layers();
 }

@@ -16,6 +16,7 @@
   X(manifest) /* JSON lines, as a host application records them */  \
   X(journal)  /* a sweep's file */                                  \
   X(records)  /* a file of records, read, appended to and merged */ \
+  X(program)  /* a text of the expression language */               \
   X(layer)    /* a store's look-ups in a directory and a pack of anything */
 
 namespace quern::fuzz {

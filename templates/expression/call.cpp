@@ -1,5 +1,7 @@
 // Which function a call means.
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "expression/grammar.h"

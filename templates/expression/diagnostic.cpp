@@ -1,6 +1,7 @@
 #include "expression/diagnostic.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 

@@ -1,9 +1,12 @@
 #include "expression/emit.h"
 
+#include <array>
 #include <bit>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <vector>
 
 #include "base/text.h"
 #include "common/host_types.h"

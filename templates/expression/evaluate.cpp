@@ -1,5 +1,7 @@
 #include "expression/evaluate.h"
 
+#include <array>
+#include <limits>
 #include <type_traits>
 
 #include "common/host_types.h"

@@ -1,6 +1,7 @@
 #include "expression/gradient.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/text.h"
 #include "expression/chain_rule.h"

@@ -1,6 +1,9 @@
 #include "expression/grammar.h"
 
 #include <charconv>
+#include <cmath>
+#include <iterator>
+#include <limits>
 
 #include "base/text.h"
 

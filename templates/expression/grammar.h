@@ -2,6 +2,7 @@
 #ifndef QUERN_EXPRESSION_GRAMMAR_H_
 #define QUERN_EXPRESSION_GRAMMAR_H_
 
+#include <algorithm>
 #include <string>
 #include <vector>
 

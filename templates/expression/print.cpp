@@ -1,8 +1,10 @@
 #include "expression/print.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <vector>
 
 #include "base/text.h"
 #include "expression/grammar.h"

@@ -50,7 +50,10 @@ inline double sin_of(double x) { return std::sin(x); }
 inline double cos_of(double x) { return std::cos(x); }
 inline double root_of(double x) { return std::sqrt(x); }
 inline double arctan_of(double x) { return std::atan(x); }
-inline double erf_of(double x) { return std::erf(x); }
+inline double erfc_of(double x) { return std::erfc(x); }
+inline double expm1_of(double x) { return std::expm1(x); }
+inline double log1p_of(double x) { return std::log1p(x); }
+inline double tanh_of(double x) { return std::tanh(x); }
 
 template <class T>
 Dual<T> exp_of(const Dual<T>& x) {
@@ -79,11 +82,24 @@ Dual<T> arctan_of(const Dual<T>& x) {
   return {arctan_of(x.v), x.d / (T(1.0) + x.v * x.v)};
 }
 template <class T>
-Dual<T> erf_of(const Dual<T>& x) {
-  return {erf_of(x.v), x.d * (T(1.1283791670955126) * exp_of(-(x.v * x.v)))};
+Dual<T> erfc_of(const Dual<T>& x) {
+  return {erfc_of(x.v), x.d * (T(-1.1283791670955126) * exp_of(T(-(x.v * x.v))))};
+}
+template <class T>
+Dual<T> expm1_of(const Dual<T>& x) {
+  return {expm1_of(x.v), x.d * exp_of(x.v)};
+}
+template <class T>
+Dual<T> log1p_of(const Dual<T>& x) {
+  return {log1p_of(x.v), x.d / (T(1.0) + x.v)};
+}
+template <class T>
+Dual<T> tanh_of(const Dual<T>& x) {
+  const T t = tanh_of(x.v);
+  return {t, x.d * (T(1.0) - t * t)};
 }
 
-// Of a type whose derivative passes through (round), or is 0 (floor).
+// A value whose derivative is 0 (floor), or another one's (round).
 inline double stepped(double, double value) { return value; }
 template <class T>
 Dual<T> stepped(const Dual<T>&, double value) {

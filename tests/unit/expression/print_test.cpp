@@ -1,6 +1,9 @@
 // The canonical text: it reads back, and all spellings of a program have the same.
 #include "expression/print.h"
 
+#include <cmath>
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 #include "base/text.h"

@@ -83,7 +83,7 @@ double propagated(const Node& node, const Bounded& all) {
     const double change = std::abs(reference(node, x) - value);
     most = std::max(most, std::isnan(change) ? HUGE_VAL : change);
   }
-  return 1.01 * most;
+  return node.type == Type::condition ? most : 1.01 * most;  // a condition's error of 1 is its other value
 }
 
 Bounded bounded(const Program& program, const std::map<std::string, double>& inputs) {

@@ -44,7 +44,8 @@
   ROW(floor, "n", floorf(x), std::floor(x), "", "", "")                                                                \
   ROW(ceil, "n", ceilf(x), std::ceil(x), "", "", "")                                                                   \
   ROW(trunc, "n", truncf(x), std::trunc(x), "", "", "")                                                                \
-  ROW(rint, "n", rintf(x), std::rint(x), "", "", "")
+  ROW(rint, "n", rintf(x), std::rint(x), "", "", "")                                                                   \
+  ROW(detach, "n", x, x, "", "", "") /* no gradient passes */
 
 #define QUERN_EXPRESSION_BINARY(ROW)                                                                                   \
   ROW(min, "nn", min_of(x, y), lesser(x, y),                                                                           \

@@ -39,6 +39,17 @@ class Grammar::Deeper {
   Grammar& grammar_;
 };
 
+int nesting_of(const std::vector<Token>& tokens) {
+  int open = 0, signs = 0, most = 0;
+  for (const Token& token : tokens) {
+    const bool is_sign = token.is("-") || token.is("not");
+    signs = is_sign || token.is("(") ? signs + 1 : 0;  // in a row
+    open += token.is("(") ? 1 : token.is(")") ? -1 : 0;
+    most = std::max(most, open + signs);
+  }
+  return most;
+}
+
 bool Grammar::take_if(std::string_view symbol) {
   if (!here().is(symbol)) return false;
   ++next_;

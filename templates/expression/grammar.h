@@ -78,6 +78,9 @@ class Grammar {
   int depth_ = 0;
 };
 
+// How deeply the grammar will nest, or more.
+int nesting_of(const std::vector<Token>& tokens);
+
 // The value of a number's text, as the nearest float. Throws Refused.
 float float_of(const Token& number);
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/large_stack.h"
 #include "base/text.h"
 #include "expression/chain_rule.h"
 #include "expression/grammar.h"
@@ -15,6 +16,8 @@ namespace {
 
 constexpr std::size_t kMostBytes = 1 << 18;           // of a text: more than a canonical one may have
 constexpr Id kMostWithDerivatives = 16 * kMostNodes;  // what d() makes is more than what it leaves
+
+constexpr int kMostOnOwnStack = 6;  // levels of nesting: the caller may be a fiber, with 64 KiB
 
 // What a name is.
 struct Symbol {
@@ -51,8 +54,9 @@ DType dtype_named(std::string_view name) {
 
 class StatementParser : private Names {
  public:
-  explicit StatementParser(std::string_view text)
-      : text_(text), tokens_(tokens_of(text)), grammar_(tokens_, tree_, *this) {}
+  // `tokens` of the text must outlive it.
+  StatementParser(std::string_view text, const std::vector<Token>& tokens)
+      : text_(text), grammar_(tokens, tree_, *this) {}
 
   Program program() {
     while (grammar_.here().kind != Token::Kind::end) {
@@ -267,7 +271,6 @@ class StatementParser : private Names {
   }
 
   std::string_view text_;
-  std::vector<Token> tokens_;
   Tree tree_;
   std::map<std::string, Symbol> symbols_;
   std::vector<Operand> inputs_;
@@ -284,7 +287,12 @@ Parsed parse(std::string_view text) {
   Parsed parsed;
   try {
     if (text.size() > kMostBytes) throw Refused{0, cat("a text of ", text.size(), " bytes; at most ", kMostBytes)};
-    parsed.program = StatementParser(text).program();
+    const std::vector<Token> tokens = tokens_of(text);
+    const auto run = [&] { parsed.program = StatementParser(text, tokens).program(); };
+    if (nesting_of(tokens) > kMostOnOwnStack)
+      run_on_large_stack(run);
+    else
+      run();
   } catch (const Refused& refused) {
     parsed.error = diagnostic_at(text, refused.at, refused.message);
   }

@@ -2,7 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "expression/emit.h"
+#include "expression/gradient.h"
+#include "expression/print.h"
 #include "expression/program.h"
+#include "support/small_stack.h"
 
 namespace quern::test {
 namespace {
@@ -166,6 +170,24 @@ TEST(ExpressionErrors, DeepAndLongTextsAreOneErrorEach) {
   EXPECT_EQ(refusal("y = x" + repeated(" + x", 10000)), "1:4099 more than 1024 operations, numbers and names");
   EXPECT_EQ(refusal("y = x" + repeated(" + x", 1000)), "");
   EXPECT_EQ(refusal(repeated("\n", 60000)), "60001:1 there is no output; write one: y = …");
+}
+
+TEST(ExpressionErrors, AnyTextFitsASmallStack) {
+  const std::string inside = "gelu_tanh(elu(silu(x) * mish(pow(x, 2)), 2))";
+  const std::string texts[] = {"y = " + repeated("sin(", 127) + "x" + repeated(")", 127),
+                               "y = " + repeated("(", 127) + "- x" + repeated(")", 127),
+                               "y = d(" + inside + ", x) + d(d(x * softplus(x), x), x)", "y = " + repeated("- ", 200)};
+  run_on_small_stack([&] {
+    for (const std::string& text : texts) {
+      const Parsed parsed = parse(text);
+      EXPECT_EQ(static_cast<bool>(parsed), text != texts[3]) << parsed.error.text();
+      if (!parsed) continue;
+      const std::string x = "x";
+      const Parsed slope = gradient(parsed.program, {&x, 1});
+      EXPECT_EQ(print(parse(print(slope.program)).program), print(slope.program));
+      EXPECT_FALSE(emit(slope.program, f32).empty());
+    }
+  });
 }
 
 TEST(ExpressionErrors, LimitsAreChecked) {

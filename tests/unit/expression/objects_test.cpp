@@ -1,5 +1,5 @@
-// quern/expression.h: the text that objects build.
-#include "quern/expression.h"
+// expression/objects.h: the text that objects build.
+#include "expression/objects.h"
 
 #include <gtest/gtest.h>
 

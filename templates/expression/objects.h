@@ -9,8 +9,8 @@
 // Numbers are arguments of the launch, unless they are made by Expression::constant. The functions are those of the
 // language, found by their arguments' type. What the language refuses, such as a condition where it takes a number, is
 // refused when the text is read.
-#ifndef QUERN_EXPRESSION_H_
-#define QUERN_EXPRESSION_H_
+#ifndef QUERN_EXPRESSION_OBJECTS_H_
+#define QUERN_EXPRESSION_OBJECTS_H_
 
 #include <cmath>
 #include <cstdio>
@@ -21,9 +21,9 @@
 #include <utility>
 #include <vector>
 
-#include "quern/activation_table.h"
+#include "common/activation_table.h"
+#include "common/expression_table.h"
 #include "quern/dtype.h"
-#include "quern/expression_table.h"
 
 namespace quern {
 
@@ -235,4 +235,4 @@ inline std::string Expression::text(const std::string& output) const { return pr
 
 }  // namespace quern
 
-#endif  // QUERN_EXPRESSION_H_
+#endif  // QUERN_EXPRESSION_OBJECTS_H_

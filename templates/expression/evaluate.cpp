@@ -50,7 +50,7 @@ std::int64_t elements(Kind kind, Shape shape) {
 }
 
 template <class T>
-RowEvaluator<T>::RowEvaluator(const Program& program, Shape shape, Read read, Add add)
+RowInterpreter<T>::RowInterpreter(const Program& program, Shape shape, Read read, Add add)
     : program_(program), shape_(shape), read_(std::move(read)), add_(add ? std::move(add) : add_in_order<T>) {
   for (const Node& node : program.tree.nodes()) {
     const bool is_one = is_one_a_row(node.kind) && !(node.op == Op::call && node.row().form == Form::over_rows);
@@ -59,7 +59,7 @@ RowEvaluator<T>::RowEvaluator(const Program& program, Shape shape, Read read, Ad
 }
 
 template <class T>
-void RowEvaluator<T>::evaluate(std::int64_t row) {
+void RowInterpreter<T>::evaluate(std::int64_t row) {
   for (Id id = 0; id < program_.tree.size(); ++id) {
     const Node& node = program_.tree[id];
     std::vector<T>& out = values_[static_cast<std::size_t>(id)];
@@ -71,7 +71,7 @@ void RowEvaluator<T>::evaluate(std::int64_t row) {
 }
 
 template <class T>
-void RowEvaluator<T>::evaluate_leaf(const Node& node, std::int64_t row, std::vector<T>& out) const {
+void RowInterpreter<T>::evaluate_leaf(const Node& node, std::int64_t row, std::vector<T>& out) const {
   const bool is_operand = node.op == Op::operand;
   const std::int64_t r = node.kind == Kind::full || node.kind == Kind::column ? row : 0;
   for (std::size_t c = 0; c < out.size(); ++c)
@@ -80,7 +80,7 @@ void RowEvaluator<T>::evaluate_leaf(const Node& node, std::int64_t row, std::vec
 }
 
 template <class T>
-void RowEvaluator<T>::evaluate_call(const Node& node, std::vector<T>& out) const {
+void RowInterpreter<T>::evaluate_call(const Node& node, std::vector<T>& out) const {
   const Form form = node.row().form;
   if (form == Form::along_row) {
     out[0] = reduced(node);
@@ -99,7 +99,7 @@ void RowEvaluator<T>::evaluate_call(const Node& node, std::vector<T>& out) const
 }
 
 template <class T>
-T RowEvaluator<T>::reduced(const Node& node) const {
+T RowInterpreter<T>::reduced(const Node& node) const {
   std::vector<T> terms;
   for (std::int64_t c = 0; c < shape_.width; ++c) terms.push_back(value(node.arguments[0], c));
   if (node.is(kRowMax)) return greatest<T>(terms);
@@ -109,7 +109,7 @@ T RowEvaluator<T>::reduced(const Node& node) const {
 
 template <class T>
 std::vector<std::vector<T>> evaluate(const Program& program, Shape shape, const std::vector<std::vector<T>>& inputs) {
-  RowEvaluator<T> evaluator(program, shape, [&](int input, std::int64_t row, std::int64_t column) {
+  RowInterpreter<T> interpreter(program, shape, [&](int input, std::int64_t row, std::int64_t column) {
     const auto i = static_cast<std::size_t>(input);
     return inputs[i][place(program.inputs[i].kind, shape, row, column)];
   });
@@ -117,14 +117,14 @@ std::vector<std::vector<T>> evaluate(const Program& program, Shape shape, const 
   for (const Output& output : program.outputs)
     outputs.emplace_back(static_cast<std::size_t>(elements(output.kind, shape)));
   for (std::int64_t r = 0; r < shape.rows; ++r) {
-    evaluator.evaluate(r);
+    interpreter.evaluate(r);
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       const Output& output = program.outputs[o];
       const bool adds = output.kind == Kind::row || output.kind == Kind::scalar;
       const std::int64_t columns = output.kind == Kind::column ? 1 : shape.width;
       for (std::int64_t c = 0; c < columns; ++c) {
         T& to = outputs[o][place(output.kind, shape, r, c)];
-        const T value = evaluator.value(output.value, c);
+        const T value = interpreter.value(output.value, c);
         to = adds ? to + value : value;
       }
     }
@@ -132,8 +132,8 @@ std::vector<std::vector<T>> evaluate(const Program& program, Shape shape, const 
   return outputs;
 }
 
-template class RowEvaluator<double>;
-template class RowEvaluator<float>;
+template class RowInterpreter<double>;
+template class RowInterpreter<float>;
 template std::vector<std::vector<double>> evaluate(const Program&, Shape, const std::vector<std::vector<double>>&);
 template std::vector<std::vector<float>> evaluate(const Program&, Shape, const std::vector<std::vector<float>>&);
 

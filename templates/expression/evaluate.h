@@ -19,7 +19,7 @@ struct Shape {
 
 // One row at a time. T is double or float.
 template <class T>
-class RowEvaluator {
+class RowInterpreter {
  public:
   // The element of an input; the column is 0 where the kind has one for all of them, and the row likewise. Of a number,
   // what the launch gives.
@@ -28,7 +28,7 @@ class RowEvaluator {
   using Add = std::function<T(std::span<const T>)>;
 
   // `program` must outlive it.
-  RowEvaluator(const Program& program, Shape shape, Read read, Add add = {});
+  RowInterpreter(const Program& program, Shape shape, Read read, Add add = {});
 
   void evaluate(std::int64_t row);
   // Of the row: a value for each column, or one value where the kind of the node has one for all.
@@ -58,8 +58,8 @@ std::vector<std::vector<T>> evaluate(const Program& program, Shape shape, const 
 // The elements of an operand of a kind.
 std::int64_t elements(Kind kind, Shape shape);
 
-extern template class RowEvaluator<double>;
-extern template class RowEvaluator<float>;
+extern template class RowInterpreter<double>;
+extern template class RowInterpreter<float>;
 extern template std::vector<std::vector<double>> evaluate(const Program&, Shape,
                                                           const std::vector<std::vector<double>>&);
 extern template std::vector<std::vector<float>> evaluate(const Program&, Shape, const std::vector<std::vector<float>>&);

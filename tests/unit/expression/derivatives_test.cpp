@@ -5,7 +5,7 @@
 #include "unit/expression/drawn.h"
 #include "unit/expression/support.h"
 
-namespace quern::test {
+namespace quern::test::expressions {
 namespace {
 
 using namespace expression;
@@ -195,4 +195,4 @@ TEST(ExpressionDerivatives, SlopesOfActivationsAreTheirDerivatives) {
 }
 
 }  // namespace
-}  // namespace quern::test
+}  // namespace quern::test::expressions

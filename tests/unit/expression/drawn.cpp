@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace quern::test {
+namespace quern::test::expressions {
 namespace {
 
 using DrawnForm = Drawn::Form;
@@ -213,4 +213,4 @@ bool reads(const Drawn& drawn, const std::string& input) {
   return false;
 }
 
-}  // namespace quern::test
+}  // namespace quern::test::expressions

@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "unit/expression/naive.h"
 
-namespace quern::test {
+namespace quern::test::expressions {
 
 // QUERN_TEST_SEED, or another one each time. Printed.
 std::uint64_t seed_of_run();
@@ -114,6 +114,6 @@ T value_of(const Drawn& drawn, const Inputs<T>& inputs) {
   return T(holds(drawn, {plain(values[0]), plain(values[1])}) ? 1.0 : 0.0);
 }
 
-}  // namespace quern::test
+}  // namespace quern::test::expressions
 
 #endif  // QUERN_TESTS_UNIT_EXPRESSION_DRAWN_H_

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace quern::test {
+namespace quern::test::expressions {
 
 template <class T>
 struct Dual {
@@ -111,6 +111,6 @@ Dual<T> passed(const Dual<T>& x, double value) {
   return {passed(x.v, value), x.d};
 }
 
-}  // namespace quern::test
+}  // namespace quern::test::expressions
 
 #endif  // QUERN_TESTS_UNIT_EXPRESSION_DUAL_H_

@@ -15,7 +15,7 @@
 #include "unit/expression/drawn.h"
 #include "unit/expression/support.h"
 
-namespace quern::test {
+namespace quern::test::expressions {
 namespace {
 
 using namespace expression;
@@ -121,7 +121,7 @@ bool same(float a, float b) {
 
 // A row by the emitted functions: round after round of reductions, then the outputs of each element.
 void expect_row(const Emitted& emitted, const Program& program, std::size_t number, const LaunchData& data,
-                std::int64_t row, RowEvaluator<float>& want) {
+                std::int64_t row, RowInterpreter<float>& want) {
   const Stages order = stages(program);
   const std::vector<Id> reductions = order.reductions();
   std::vector<float> reduced(at_least_one(reductions.size()), -1e30F), terms(reduced.size());
@@ -156,7 +156,7 @@ void expect_bits(Random& random, const std::vector<Program>& programs) {
   const Emitted emitted(programs);
   for (std::size_t i = 0; i < programs.size() && !testing::Test::HasFailure(); ++i) {
     const LaunchData data(random, programs[i], {2, 3});
-    RowEvaluator<float> want(programs[i], data.shape, [&](int input, std::int64_t row, std::int64_t column) {
+    RowInterpreter<float> want(programs[i], data.shape, [&](int input, std::int64_t row, std::int64_t column) {
       const Kind kind = programs[i].inputs[static_cast<std::size_t>(input)].kind;
       return data.inputs[static_cast<std::size_t>(input)]
                         [static_cast<std::size_t>(kind == Kind::full ? row * 3 + column : row + column)];
@@ -257,4 +257,4 @@ TEST(ExpressionStages, AreTheRoundsOfReductions) {
 }
 
 }  // namespace
-}  // namespace quern::test
+}  // namespace quern::test::expressions

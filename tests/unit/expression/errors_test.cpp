@@ -8,7 +8,7 @@
 #include "expression/program.h"
 #include "support/small_stack.h"
 
-namespace quern::test {
+namespace quern::test::expressions {
 namespace {
 
 using namespace expression;
@@ -216,4 +216,4 @@ TEST(ExpressionErrors, ADerivativeThatIsLargeIsRefusedNotEndless) {
 }
 
 }  // namespace
-}  // namespace quern::test
+}  // namespace quern::test::expressions

@@ -5,7 +5,7 @@
 #include "unit/expression/drawn.h"
 #include "unit/expression/support.h"
 
-namespace quern::test {
+namespace quern::test::expressions {
 namespace {
 
 using namespace expression;
@@ -244,4 +244,4 @@ TEST(ExpressionGradients, OfALongNameAreRefused) {
 }
 
 }  // namespace
-}  // namespace quern::test
+}  // namespace quern::test::expressions

@@ -8,7 +8,7 @@
 
 #include "unit/expression/dual.h"
 
-namespace quern::test {
+namespace quern::test::expressions {
 
 template <class T>
 T logistic_of(const T& x) {
@@ -118,6 +118,6 @@ inline bool naive_compares(std::string_view name, double x, double y) {
   return x != y;
 }
 
-}  // namespace quern::test
+}  // namespace quern::test::expressions
 
 #endif  // QUERN_TESTS_UNIT_EXPRESSION_NAIVE_H_

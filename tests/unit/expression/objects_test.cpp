@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "unit/expression/support.h"
 
-namespace quern::test {
+namespace quern::test::expressions {
 namespace {
 
 std::string canonical(const Expression& y) { return expression::print(parsed(y.text())); }
@@ -89,4 +89,4 @@ TEST(ExpressionObjects, HaveEveryFunction) {
 }
 
 }  // namespace
-}  // namespace quern::test
+}  // namespace quern::test::expressions

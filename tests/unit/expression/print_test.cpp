@@ -10,7 +10,7 @@
 #include "unit/expression/drawn.h"
 #include "unit/expression/support.h"
 
-namespace quern::test {
+namespace quern::test::expressions {
 namespace {
 
 using namespace expression;
@@ -127,4 +127,4 @@ TEST(ExpressionPrint, OperandsAreInTheOrderOfTheirUse) {
 }
 
 }  // namespace
-}  // namespace quern::test
+}  // namespace quern::test::expressions

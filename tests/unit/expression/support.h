@@ -12,7 +12,7 @@
 #include "expression/gradient.h"
 #include "expression/print.h"
 
-namespace quern::test {
+namespace quern::test::expressions {
 
 inline expression::Program parsed(const std::string& text) {
   expression::Parsed result = expression::parse(text);
@@ -40,6 +40,6 @@ inline float float_at(const std::string& text, float x, float y = 0, float z = 0
   return value_at<float>(parsed(text), {{"x", x}, {"y", y}, {"z", z}});
 }
 
-}  // namespace quern::test
+}  // namespace quern::test::expressions
 
 #endif  // QUERN_TESTS_UNIT_EXPRESSION_SUPPORT_H_

@@ -9,7 +9,7 @@
 #include "unit/expression/drawn.h"
 #include "unit/expression/support.h"
 
-namespace quern::test {
+namespace quern::test::expressions {
 namespace {
 
 using namespace expression;
@@ -87,14 +87,14 @@ double propagated(const Node& node, const Bounded& all) {
 }
 
 Bounded bounded(const Program& program, const std::map<std::string, double>& inputs) {
-  RowEvaluator<double> evaluator(program, {1, 1}, [&](int input, std::int64_t, std::int64_t) {
+  RowInterpreter<double> interpreter(program, {1, 1}, [&](int input, std::int64_t, std::int64_t) {
     return inputs.at(program.inputs[static_cast<std::size_t>(input)].name);
   });
-  evaluator.evaluate(0);
+  interpreter.evaluate(0);
   Bounded all;
   for (Id id = 0; id < program.tree.size(); ++id) {
     const Node& node = program.tree[id];
-    const double value = evaluator.value(id, 0);
+    const double value = interpreter.value(id, 0);
     all.value.push_back(value);
     double error = 0;
     if (node.op == Op::call) {
@@ -266,4 +266,4 @@ TEST(ExpressionValues, ActivationsAreThoseOfTheTable) {
 }
 
 }  // namespace
-}  // namespace quern::test
+}  // namespace quern::test::expressions

@@ -202,8 +202,9 @@ TEST(InteractionLaunch, AWarpHasASample) {
   const InteractionLaunched large = interaction_launch("batch=65537 dense=128");
   EXPECT_EQ(large.launch.block[0], 128U);
   EXPECT_EQ(large.launch.grid[0], 16385U);
-  EXPECT_EQ(large.params.warp_bytes, 16U + 704U) << "351 pairs, wherever a row begins";
-  EXPECT_EQ(large.launch.shared_bytes, 4U * 720);
+  EXPECT_EQ(large.params.warp_bytes, 16U + 960U) << "351 pairs behind 128 dense numbers, wherever a row begins";
+  EXPECT_EQ(large.launch.shared_bytes, 4U * 976);
+  EXPECT_EQ(interaction_launch("batch=65537 dense=257").params.warp_bytes, 16U + 704U) << "too many to go with them";
   EXPECT_EQ(interaction_launch("batch=128").launch.block[0], 32U) << "on as many multiprocessors as there are";
   EXPECT_EQ(interaction_launch("batch=0").launch.grid[0], 1U);
   EXPECT_TRUE(interaction_launch("batch=0").launch.empty);

@@ -68,8 +68,8 @@ void SumLengths::launch(const Embedding& p, const Args& a, const DeviceModel& mo
   params.lengths = a.lengths.data;
   params.offsets = made_offsets(p, a);
   params.sums = static_cast<unsigned long long*>(a.workspace.data);
-  params.barrier = words_at(a, 2 * kMostSums);
-  params.ended = words_at(a, 2 * kMostSums + 1);
+  params.barrier = words_at(a, std::int64_t{2} * kMostSums);
+  params.ended = words_at(a, std::int64_t{2} * kMostSums + 1);
   params.bags = static_cast<unsigned long long>(bags);
   params.each = static_cast<unsigned long long>(each);
   launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);

@@ -14,7 +14,7 @@ bool may_be_whole(const Interaction& p) {
 }
 
 bool dense_with_pairs(const Interaction& p) {
-  return by_tensor_cores(p) && !is_backward(p) && p.dense != 0 && p.dense * element_bytes(p) <= 32 * 16;
+  return by_tensor_cores(p) && !is_backward(p) && p.dense != 0 && p.dense * element_bytes(p) <= 512;
 }
 
 std::int64_t warp_bytes(const Interaction& p, std::int64_t numbers, std::int64_t band) {

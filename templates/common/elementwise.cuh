@@ -1,4 +1,4 @@
-// Functions of expressions that CUDA has no function for. NaN propagates through all of them.
+// Functions of numbers that CUDA has no function for. NaN propagates through all of them.
 #ifndef QUERN_COMMON_ELEMENTWISE_CUH_
 #define QUERN_COMMON_ELEMENTWISE_CUH_
 
@@ -6,14 +6,14 @@
 
 namespace quern::common {
 
-// The lesser one, -0 being less than +0.
+// The lesser one, -0 being less than +0. A NaN is the GPU's.
 QUERN_DEVICE float min_of(float x, float y) {
 #ifdef __CUDA_ARCH__
   float least;
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(x), "f"(y));
   return least;
 #else
-  if (x != x || y != y) return x + y;
+  if (x != x || y != y) return bit_cast<float>(0x7fffffffu);
   if (x == y) return bit_cast<float>(bit_cast<u32>(x) | bit_cast<u32>(y));
   return x < y ? x : y;
 #endif
@@ -25,7 +25,7 @@ QUERN_DEVICE float max_of(float x, float y) {
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(x), "f"(y));
   return most;
 #else
-  if (x != x || y != y) return x + y;
+  if (x != x || y != y) return bit_cast<float>(0x7fffffffu);
   if (x == y) return bit_cast<float>(bit_cast<u32>(x) & bit_cast<u32>(y));
   return x < y ? y : x;
 #endif

@@ -1,6 +1,7 @@
 #ifndef QUERN_COMMON_REDUCE_CUH_
 #define QUERN_COMMON_REDUCE_CUH_
 
+#include "common/elementwise.cuh"
 #include "common/shared.cuh"
 
 #if defined(__CUDA_ARCH__) || defined(QUERN_HOST_IMAGE)
@@ -29,16 +30,7 @@ struct Sum {
 // NaN propagates.
 struct Max {
   static QUERN_DEVICE float nothing() { return bit_cast<float>(0xff800000u); }
-  static QUERN_DEVICE float combine(float a, float b) {
-#ifdef __CUDA_ARCH__
-    float c;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
-    return c;
-#else
-    if (a != a || b != b) return bit_cast<float>(0x7fffffffu);
-    return a > b || (a == b && bit_cast<u32>(a) == 0) ? a : b;  // +0 is above -0
-#endif
-  }
+  static QUERN_DEVICE float combine(float a, float b) { return max_of(a, b); }
 };
 
 template <class Op>

@@ -81,36 +81,11 @@ TEST_F(EmbeddingBackwardOnDevice, AReplayReadsOtherIdsInAUsedWorkspace) {
       "optimizer=row_adagrad");
 }
 
-// One workspace for batches of several sizes, cleared once: what a launch leaves in it is where the next one has other
-// words.
+// Of a sort in two passes, which leaves pairs behind.
 TEST_F(EmbeddingBackwardOnDevice, AWorkspaceServesOtherBatches) {
-  const AnyProblem open = runtime().parse("embedding pass=backward tables=2 rows=2,300 dim=20");
-  const AnyPlan plan = runtime().prepare_any(open.family(), open.data(), {});
-  const auto problem_of = [&](int batch) {
-    return runtime().parse(cat("embedding pass=backward tables=2 rows=2,300 dim=20 batch=", batch));
-  };
-  const AnyProblem largest = problem_of(3000);
-  HostOperands all(largest.family(), largest.data());
-  const int workspace_at = place(all, "workspace");
-  const auto bytes = static_cast<std::size_t>(all.bytes(workspace_at));
-  const DeviceMemory workspace(driver(), bytes);
-  driver().check(driver()->MemsetD8Async(workspace.get(), 0, bytes, nullptr), Stage::tool, "cuMemsetD8Async");
-  std::uint64_t seed = 0;
-  for (const int batch : {3000, 20, 1100, 1, 3000}) {
-    const AnyProblem problem = problem_of(batch);
-    HostOperands host(problem.family(), problem.data());
-    host.generate(++seed, false);
-    DeviceOperands device(driver(), host);
-    device.upload(host);
-    AnyArgs args = device.args(AnyArgs(problem.family()));
-    args.set_operand(host.entries()[static_cast<std::size_t>(workspace_at)].operand, workspace.data(),
-                     static_cast<std::int64_t>(bytes));
-    plan.launch(nullptr, args.data());
-    synchronize();
-    HostOperands got = host;
-    device.download(got);
-    EXPECT_EQ(compare(got, host.reference(AnyArgs(problem.family()))).difference, "") << batch;
-  }
+  const std::string shape = "embedding pass=backward tables=2 rows=2,3000 dim=20";
+  expect_workspace_serves(runtime().parse(shape), {3000, 20, 1100, 1, 3000},
+                          [&](int batch) { return runtime().parse(cat(shape, " batch=", batch)); });
 }
 
 // Each row of one table as often as `lengths` says, shuffled.

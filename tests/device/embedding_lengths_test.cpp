@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -70,33 +69,9 @@ TEST_F(EmbeddingLengths, LeaveIdsAfterTheLastBagInNone) {
 TEST_F(EmbeddingLengths, AWorkspaceServesOtherBatches) {
   for (const char* pass : {"forward", "backward"}) {
     const std::string shape = cat("embedding bags=lengths pooling=sum tables=2 rows=2,300 dim=20 pass=", pass);
-    const AnyProblem open = runtime().parse(shape + " count=open");
-    const AnyPlan plan = runtime().prepare_any(open.family(), open.data(), {});
-    const auto problem_of = [&](int batch) {
+    expect_workspace_serves(runtime().parse(shape + " count=open"), {6000, 20, 3100, 1, 6000}, [&](int batch) {
       return runtime().parse(cat(shape, " batch=", batch, " count=", 3 * batch));
-    };
-    const AnyProblem largest = problem_of(6000);
-    HostOperands all(largest.family(), largest.data());
-    const int at = all.place({embedding::kWorkspace, 0});
-    const auto bytes = static_cast<std::size_t>(all.bytes(at));
-    const DeviceMemory workspace(driver(), bytes);
-    driver().check(driver()->MemsetD8Async(workspace.get(), 0, bytes, nullptr), Stage::tool, "cuMemsetD8Async");
-    std::uint64_t seed = 0;
-    for (const int batch : {6000, 20, 3100, 1, 6000}) {
-      const AnyProblem problem = problem_of(batch);
-      HostOperands host(problem.family(), problem.data());
-      host.generate(++seed, false);
-      DeviceOperands device(driver(), host);
-      device.upload(host);
-      AnyArgs args = device.args(AnyArgs(problem.family()));
-      args.set_operand(embedding::kWorkspace, workspace.data(), static_cast<std::int64_t>(bytes));
-      plan.launch(nullptr, args.data());
-      synchronize();
-      HostOperands got = host, expected = host.reference(AnyArgs(problem.family()));
-      device.download(got);
-      std::memset(expected.data(at), 0, static_cast<std::size_t>(expected.bytes(at)));  // the launch had another one
-      EXPECT_EQ(compare(got, expected).difference, "") << pass << " " << batch;
-    }
+    });
   }
 }
 

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "driver/stream.h"
 #include "support/device.h"
@@ -39,6 +41,36 @@ class ReplayTest : public DeviceTest {
     return got;
   }
 
+  // One workspace for problems of several sizes, the largest first, cleared once: what a launch leaves in it is where
+  // the next one has other words. `open` leaves out what problem_of(size) adds.
+  template <class ProblemOf>
+  void expect_workspace_serves(const AnyProblem& open, const std::vector<int>& sizes, const ProblemOf& problem_of) {
+    const AnyPlan plan = runtime().prepare_any(open.family(), open.data(), {});
+    const AnyProblem largest = problem_of(sizes.front());
+    const HostOperands all(largest.family(), largest.data());
+    const int at = place_of_workspace(all);
+    const auto bytes = static_cast<std::size_t>(all.bytes(at));
+    const DeviceMemory workspace(driver(), bytes);
+    driver().check(driver()->MemsetD8Async(workspace.get(), 0, bytes, nullptr), Stage::tool, "cuMemsetD8Async");
+    std::uint64_t seed = 0;
+    for (const int size : sizes) {
+      const AnyProblem problem = problem_of(size);
+      HostOperands host(problem.family(), problem.data());
+      host.generate(++seed, false);
+      DeviceOperands device(driver(), host);
+      device.upload(host);
+      AnyArgs args = device.args(AnyArgs(problem.family()));
+      args.set_operand(all.entries()[static_cast<std::size_t>(at)].operand, workspace.data(),
+                       static_cast<std::int64_t>(bytes));
+      plan.launch(nullptr, args.data());
+      synchronize();
+      HostOperands got = host, expected = host.reference(AnyArgs(problem.family()));
+      device.download(got);
+      std::memset(expected.data(at), 0, static_cast<std::size_t>(expected.bytes(at)));  // the launch had another one
+      EXPECT_EQ(compare(got, expected).difference, "") << problem.text() << ", seed " << seed;
+    }
+  }
+
   // For each seed the graph is launched twice: the second time a workspace is as the launch before has left it. `wild`:
   // floats that the family does not choose are zeros of both signs, infinities and NaNs too.
   void expect_replays(const std::string& text, bool wild = false) {
@@ -64,6 +96,13 @@ class ReplayTest : public DeviceTest {
       EXPECT_NE(compare(got, before).difference, "") << text << ": as with the seed before, " << seed;
       before = got;
     }
+  }
+
+ private:
+  static int place_of_workspace(const HostOperands& host) {
+    int at = 0;
+    while (host.name(at) != "workspace") ++at;
+    return at;
   }
 };
 

@@ -46,7 +46,7 @@ std::string wrong_number(std::string_view name, const std::vector<int>& wanted, 
   if (meant != lower(name.text)) throw Refused{name.at, cat("there is no ", name.text, " here; write ", meant)};
   const std::string lowered = lower(name.text);
   if (!arities(lowered, false).empty()) throw Refused{name.at, cat("there is no ", name.text, "; write ", lowered)};
-  throw Refused{name.at, cat("there is no function ", name.text, ".", did_you_mean(name.text, callable_names()))};
+  throw Refused{name.at, cat("unknown function ", name.text, ".", did_you_mean(name.text, callable_names()))};
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ class StatementParser : private Names {
         refuse(grammar_.here().at, cat("the statement ends before this; write an operator, ; or a new line"));
       if (grammar_.here().kind == Token::Kind::separator) grammar_.take();
     }
-    if (outputs_.empty()) refuse(text_.size(), "there is no output; write one: y = …");
+    if (outputs_.empty()) refuse(text_.size(), "the program has no output; write one: y = …");
     check_used();
     Program made = in_order(tree_, inputs_, outputs_);
     if (const std::string why = too_large(made); !why.empty()) refuse(symbols_.at(outputs_.back().name).at, why);
@@ -235,7 +235,7 @@ class StatementParser : private Names {
   Id derivative(Id value, const Token& name, std::size_t at) override {
     const auto symbol = symbols_.find(std::string(name.text));
     if (symbol == symbols_.end() || symbol->second.operand < 0 || symbol->second.written)
-      refuse(name.at, cat(name.text, " is no input that was read before"));
+      refuse(name.at, cat("d() takes an input that the program has read, which ", name.text, " is not"));
     if (tree_[value].reduces)
       refuse(at, "d is for what is computed element by element; the gradient of a whole program has reductions");
     const Id operand =

@@ -80,7 +80,7 @@ Program in_order(const Tree& tree, const std::vector<Operand>& inputs, const std
     program.outputs.push_back(output);
     program.outputs.back().value = walk.copied(output.value);
   }
-  // By name: an input that only its own replaced value did not need is no longer in place.
+  // By name: inputs that nothing needs were removed, so an output may have lost the input that it was in place of.
   for (Output& output : program.outputs) {
     const auto found = std::find_if(program.inputs.begin(), program.inputs.end(),
                                     [&](const Operand& input) { return input.name == output.name; });

@@ -27,9 +27,9 @@ TEST(ExpressionErrors, EachHasItsPlaceAndWhatToType) {
   };
   constexpr Case kCases[] = {
       // Statements.
-      {"", "1:1 there is no output; write one: y = …"},
-      {"# only a comment", "1:17 there is no output; write one: y = …"},
-      {"let t = x; let u = t", "1:21 there is no output; write one: y = …"},
+      {"", "1:1 the program has no output; write one: y = …"},
+      {"# only a comment", "1:17 the program has no output; write one: y = …"},
+      {"let t = x; let u = t", "1:21 the program has no output; write one: y = …"},
       {"relu(x)", "1:1 a statement is y = …, let t = …, or a declaration such as bias: f32 row"},
       {"y == x", "1:3 write = for an output; == compares"},
       {"y = x x", "1:7 the statement ends before this; write an operator, ; or a new line"},
@@ -40,7 +40,7 @@ TEST(ExpressionErrors, EachHasItsPlaceAndWhatToType) {
       {"let and = x; y = x", "1:5 and cannot be a name"},
       {"let t x; y = x", "1:7 = is missing: let t = …"},
       // Declarations.
-      {"b: f32 row", "1:11 there is no output; write one: y = …"},
+      {"b: f32 row", "1:11 the program has no output; write one: y = …"},
       {"b: f32 row; y = x", "1:1 b is never used"},
       {"y = x\nb: row\nc: row", "2:1 b is never used"},
       {"let t = x; y = x", "1:5 t is never used"},
@@ -80,8 +80,8 @@ TEST(ExpressionErrors, EachHasItsPlaceAndWhatToType) {
       {"y = where(x < (x < 2), 1, 2)", "1:15 < takes a number here; this is a condition: write where(…, 1, 0)"},
       {"y = x * not x", "1:9 not binds loosely; write (not …)"},
       // Calls.
-      {"y = rleu(x)", "1:5 there is no function rleu. Did you mean relu?"},
-      {"y = foobarbaz(x)", "1:5 there is no function foobarbaz."},
+      {"y = rleu(x)", "1:5 unknown function rleu. Did you mean relu?"},
+      {"y = foobarbaz(x)", "1:5 unknown function foobarbaz."},
       {"y = Relu(x)", "1:5 there is no Relu; write relu"},
       {"y = maximum(x, z)", "1:5 there is no maximum here; write max"},
       {"y = swish(x)", "1:5 there is no swish here; write silu"},
@@ -104,8 +104,8 @@ TEST(ExpressionErrors, EachHasItsPlaceAndWhatToType) {
       // Derivatives.
       {"y = d(x * x)", "1:12 , is missing and the name by which to derive: d(x * x, x)"},
       {"y = d(x * x, 2)", "1:14 the name of an input is missing: d(x * x, x)"},
-      {"y = d(x * x, z)", "1:14 z is no input that was read before"},
-      {"let t = x; y = d(t * t, t)", "1:25 t is no input that was read before"},
+      {"y = d(x * x, z)", "1:14 d() takes an input that the program has read, which z is not"},
+      {"let t = x; y = d(t * t, t)", "1:25 d() takes an input that the program has read, which t is not"},
       {"y = z; w = d(x * x, z)", "1:21 the expression does not depend on z"},
       {"y = d(sum(x), x)",
        "1:5 d is for what is computed element by element; the gradient of a whole program has reductions"},
@@ -169,7 +169,7 @@ TEST(ExpressionErrors, DeepAndLongTextsAreOneErrorEach) {
   EXPECT_EQ(refusal(std::string(1 << 20, 'x')), "1:1 a text of 1048576 bytes; at most 262144");
   EXPECT_EQ(refusal("y = x" + repeated(" + x", 10000)), "1:4099 more than 1024 operations, numbers and names");
   EXPECT_EQ(refusal("y = x" + repeated(" + x", 1000)), "");
-  EXPECT_EQ(refusal(repeated("\n", 60000)), "60001:1 there is no output; write one: y = …");
+  EXPECT_EQ(refusal(repeated("\n", 60000)), "60001:1 the program has no output; write one: y = …");
 }
 
 TEST(ExpressionErrors, AnyTextFitsASmallStack) {

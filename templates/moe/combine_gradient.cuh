@@ -90,16 +90,31 @@ QUERN_DEVICE void store_probs(const Params& p, const Token& token) {
     store<kProb>(prob_at(p.out_probs, token.number * kTopk + k), sum_of_route(p, token, k));
 }
 
+// Where a warp begins.
+struct Work {
+  u32 segment;
+  u32 route;
+};
+
+// Where a token has more warps than segments, several share the routes of a segment.
+QUERN_DEVICE Work work_of_warp(const Params& p, const Token& token) {
+  if (kWarps == 1 || p.route_shares == 1) return {token.warp, 0};
+  const u32 share = token.warp / p.parts;
+  return {share < p.route_shares ? token.warp - share * p.parts : p.parts, share * kBatch};
+}
+
 QUERN_DEVICE void move_rows(const Params& p) {
   if constexpr (spec::pads) {
     if (blockIdx.x < p.pad_blocks) return clear_pads(p);
   }
   const Token token = token_of_thread(p);
+  const Work work = work_of_warp(p, token);
 #pragma unroll 1
-  for (u32 segment = token.warp; segment < p.parts; segment += kWarps) {
+  for (u32 segment = work.segment; segment < p.parts; segment += kWarps) {
     const Segment gradient = load_segment(p, p.source, token.number, token.inside, segment);
 #pragma unroll 1
-    for (u32 first = 0; first < kTopk; first += kBatch) routes_of_segment(p, token, gradient, segment, first);
+    for (u32 first = work.route; first < kTopk; first += p.route_shares * kBatch)
+      routes_of_segment(p, token, gradient, segment, first);
   }
   if constexpr (kWarps == 1) __syncwarp();
   if constexpr (kWarps > 1) __syncthreads();

@@ -37,7 +37,8 @@ struct Params {
   unsigned experts;
   unsigned chunks;
   common::Divisor by_parts;
-  unsigned group_parts;  // reorder: that a group of lanes moves
+  unsigned group_parts;   // reorder: that a group of lanes moves
+  unsigned route_shares;  // combine_gradient: the warps of a segment, each of which has some of its routes
   // Dispatch with blocked scales:
   void* token_scales;     // of the rows of tokens, plain
   unsigned* row_sources;  // workspace: see moe/quantize.cuh

@@ -176,7 +176,7 @@ struct InteractionFamily {
     if (!whole) return 1;  // a column takes ten registers until it is whole
     if (is_backward(p)) return p.features > 16 ? 2 : 1;
     const std::int64_t steps = common::divide_up(p.dim, 32);
-    return steps == 1 ? 1 : steps == 2 || p.features > 32 ? 2 : 4;
+    return steps == 1 ? 1 : steps == 2 || p.features > 32 || p.dense > 0 ? 2 : 4;
   }
 
   static Config config_for(const Interaction& p, bool whole) {

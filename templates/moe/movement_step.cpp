@@ -78,9 +78,11 @@ std::int64_t entries_access(const Movement& m, const Config& c, std::int64_t ent
 
 std::int64_t segments_of(const Movement& m) { return divide_up(row_bytes(m), kChunkBytes * kChunksOfSegment); }
 
-// Whether a multiprocessor would have at most 16 warps, with as many for each token.
-bool are_few(const Movement& m, const DeviceModel& model, std::int64_t warps) {
-  return m.tokens != kOpen && m.tokens * warps <= std::int64_t{16} * model.multiprocessors;
+constexpr std::int64_t kFewWarps = 16;  // of a multiprocessor
+
+// Whether a multiprocessor would have at most so many warps, with `warps` for each token.
+bool are_few(const Movement& m, const DeviceModel& model, std::int64_t warps, std::int64_t most = kFewWarps) {
+  return m.tokens != kOpen && m.tokens * warps <= most * model.multiprocessors;
 }
 
 // The rows of a token that are summed: of few tokens all routes at once, also those that have no row for want of
@@ -106,7 +108,7 @@ std::int64_t better_unroll(std::int64_t vectors, std::int64_t lanes, std::int64_
 }
 
 // Where a row ends inside a part of a sum, lanes have nothing to do: fewer of them where that is more than an eighth.
-// On an H200, 4724 rows of 640 bytes from eleven: 12.1 us with 32 lanes, 9.6 with four.
+// On an H200, 4724 rows of 640 bytes from eleven: 12.1 us with 32 lanes, 10.9 with eight.
 std::int64_t lanes_of_sum(std::int64_t vectors, std::int64_t lanes) {
   while (lanes > 4 && divide_up(vectors, lanes) * lanes - vectors > vectors / 8) lanes /= 2;
   return lanes;
@@ -114,11 +116,14 @@ std::int64_t lanes_of_sum(std::int64_t vectors, std::int64_t lanes) {
 
 // A warp for each segment of a row, as a power of two: its loads are all in flight at once. On an H200, 4096 x 7168
 // with eight routes: one warp 266 us, four 262, eight 259; 16384 x 4096, two segments a warp 441, one 437, half of one
-// 450. Of few tokens more, which share the routes of a segment: one after the other they would wait for their rows.
+// 450. Of few tokens more, which share the routes of a segment, two or more each: 42 x 1536 with seven routes 4.0 us,
+// with a warp for each segment 7.0; 513 x 3776 with eight 7.0 and 7.4.
 std::int64_t warps_of_token(const Movement& m, const DeviceModel& model) {
   std::int64_t warps = std::min<std::int64_t>(8, power_of_two_from(segments_of(m)));
-  const std::int64_t most = m.form == Form::combine_gradient ? segments_of(m) * m.topk : warps;
-  while (warps < 8 && warps < most && are_few(m, model, 2 * warps)) warps *= 2;
+  if (m.form != Form::combine_gradient) return warps;
+  while (2 * warps <= std::min<std::int64_t>(8, segments_of(m) * divide_up(m.topk, 2)) &&
+         are_few(m, model, 2 * warps, 2 * kFewWarps))
+    warps *= 2;
   return warps;
 }
 
@@ -127,12 +132,20 @@ std::int64_t warps_of_row(std::int64_t vectors) {
   return std::clamp<std::int64_t>(power_of_two_from(divide_up(vectors, std::int64_t{32} * 4)), 1, 8);
 }
 
+// Up to eight. Of many tokens two, where eight and what is left would be two turns: 4724 rows of 640 bytes from eleven
+// take 9.6 us on an H200, with eight 10.9.
+std::int64_t summed_at_once(const Movement& m, const DeviceModel& model) {
+  const std::int64_t rows = summed_rows(m, model);
+  if (rows > 8 && rows < 16 && !are_few(m, model, 1)) return 2;
+  return power_of_two_from(std::min<std::int64_t>(rows, 8));
+}
+
 // Rows of a token at once. The gradient of probs takes 64 registers for one, which is enough where 32 warps wait for
 // theirs; with half of them the second row no longer waits for the first.
 std::int64_t rows_at_once(const Movement& m, const DeviceModel& model, std::int64_t vector, std::int64_t warps) {
   if (m.form == Form::factor_gradient) return 1;
-  if (!has_gradient(m))
-    return m.form == Form::combine ? power_of_two_from(std::min<std::int64_t>(summed_rows(m, model), 8)) : 8;
+  if (m.form == Form::combine) return summed_at_once(m, model);
+  if (!has_gradient(m)) return 8;
   return are_few(m, model, warps) && m.topk > 1 && vector == 16 ? 2 : 1;
 }
 
@@ -172,12 +185,6 @@ bool streams_stores(const Movement& m) {
   return m.form == Form::dispatch || (m.form == Form::combine && row_bytes(m) >= 256);
 }
 
-// A row that goes to one place is written in longer pieces: 5732 rows of 10496 bytes among 12000 of padding 87.2 us,
-// in lines 90.4.
-std::int64_t lanes_of_lines(const Movement& m, std::int64_t lanes) {
-  return m.topk == 1 ? std::min<std::int64_t>(lanes, 16) : 4;
-}
-
 std::int64_t lanes_for(const Movement& m, std::int64_t vectors, std::int64_t lanes, std::int64_t warps) {
   if (warps > 1) return 32;
   return m.form == Form::combine ? lanes_of_sum(vectors, lanes) : lanes;
@@ -200,7 +207,7 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
   const std::int64_t unroll = better_unroll(vectors, lanes, most);
   set(kUnroll, has_gradient(m) ? 4 : writes_lines(m, vector, ragged) ? 2 : std::max(unroll, of_part / lanes));
   const std::int64_t warps = has_gradient(m) ? warps_of_token(m, model) : scales_rows(m) ? warps_of_row(vectors) : 1;
-  set(kLanes, writes_lines(m, vector, ragged) ? lanes_of_lines(m, lanes) : lanes_for(m, vectors, lanes, warps));
+  set(kLanes, writes_lines(m, vector, ragged) ? 4 : lanes_for(m, vectors, lanes, warps));
   if (scales_rows(m))
     set(kUnroll, std::clamp<std::int64_t>(power_of_two_from(divide_up(vectors, lanes * warps)), 1, 8));
   set(kBatch, ragged ? ragged_rows_at_once(m, model) : rows_at_once(m, model, vector, warps));

@@ -151,14 +151,14 @@ class Conformance : public DeviceTest {
 };
 
 TEST_F(Conformance, Gather) { check_all(cases_here(gather_cases())); }
-#ifndef __SANITIZE_ADDRESS__
-// Parts of 2^22 rows: the second one's windows begin anew. Some seconds on the host.
+#if !QUERN_ADDRESS_SANITIZER  // a minute and a half there, and what these reach is no other memory
 // More than 32 tiles of 128 rows, which the host's smaller tables do not have, and more than 32 tiles of all.
 TEST_F(Conformance, SumsOfSeveralChunks) {
   check_all({{"glu rows=4225 width=40 activation=relu pass=backward bias_gradient=f32 dtype=f32"},
              {"pointwise rows=4225 width=40 activation=relu pass=backward bias_gradient=f32"},
              {"pointwise rows=4500 width=300 op=add_mul_act pass=backward multiplier_gradient=f32"}});
 }
+// Parts of 2^22 rows: the second one's windows begin anew. Some seconds on the host.
 TEST_F(Conformance, PackedWindowsOfSeveralParts) {
   Case c =
       with("form=1,unroll=1,row_threads=0", "gather rows=2000 count=4300000 width=15 dtype=u8 index=i32 mode=zero", 3);
@@ -210,6 +210,10 @@ TEST_F(Conformance, Mxfp8LinesOfEveryLength) {
   add_all(35, 50, "");
   add_all(112, 160, "form=1,unroll=1,threads=128,rows=16,stack=2,panel=0,cluster=1,vector=4");
   add_all(240, 260, "form=1,unroll=1,threads=128,rows=16,stack=2,panel=0,cluster=1,vector=4");
+#if QUERN_ADDRESS_SANITIZER  // the host tier has every length; here every third, of each form closed and open
+  for (std::size_t i = 0; i < cases.size() / 3; ++i) cases[i] = cases[3 * i];
+  cases.resize(cases.size() / 3);
+#endif
   check_all(cases);
 }
 

@@ -3,7 +3,7 @@ import pathlib
 import sys
 import zipfile
 
-LARGEST = 5_000_000
+LARGEST = 5_000_000  # of the test's wheel, 4.8 MB without optimization; with -O3, as it is published, 4.4 MB
 wheel, version, folder = sys.argv[1:]
 wheel = pathlib.Path(wheel)
 wrong = []

@@ -109,8 +109,7 @@ stage_tidy() {
   cmake --preset dev -B build/tidy "-DQUERN_CUDA_INCLUDE=$QUERN_CUDA_INCLUDE" -DQUERN_PRECOMPILE=OFF \
     -DCMAKE_CXX_COMPILER=clang++ >build/tidy.configure.log || { cat build/tidy.configure.log; return 1; }
   cmake --build build/tidy --target quern_generated
-  host_sources -name '*.cpp' -not -path 'tests/*' -not -path 'examples/*' |
-    xargs --max-args=1 --max-procs="$(nproc)" "$clang_tidy" -p build/tidy --quiet --warnings-as-errors='*'
+  host_sources -name '*.cpp' -not -path 'tests/*' -not -path 'examples/*' | tools/tidy.py build/tidy "$clang_tidy"
 }
 
 # ---- Counting ------------------------------------------------------------------------------------------------------

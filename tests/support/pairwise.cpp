@@ -37,30 +37,38 @@ std::string joint_setting(const std::string& problem, std::initializer_list<std:
   return joint;
 }
 
-std::vector<std::string> settings_of(const Case& c) {
-  std::vector<std::string> settings = {cat("offset=", c.offset), cat("in_place=", c.in_place ? 1 : 0),
-                                       cat("indices=", static_cast<int>(c.indices))};
+struct Setting {
+  std::string text;
+  bool size = false;  // a number of the problem: an extent, a stride, an alignment
+};
+
+std::vector<Setting> settings_of(const Case& c) {
+  std::vector<Setting> settings = {{cat("offset=", c.offset)},
+                                   {cat("in_place=", c.in_place ? 1 : 0)},
+                                   {cat("indices=", static_cast<int>(c.indices))}};
   for (const std::string_view word : split(c.problem, ' ')) {
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string_view name = word.substr(0, equals), value = word.substr(equals + 1);
-    settings.push_back(is_extent(name, value) ? cat(name, "=", kind_of(parse_integer(value).value_or(0)))
-                                              : std::string(word));
+    const auto number = parse_integer(value);
+    settings.push_back(
+        {is_extent(name, value) ? cat(name, "=", kind_of(number.value_or(0))) : std::string(word), number.has_value()});
   }
-  for (const std::string_view change : split(c.config, ',')) settings.emplace_back(change);
-  for (const std::string_view number : split(c.scalars, ' ')) settings.emplace_back(number);
+  for (const std::string_view change : split(c.config, ',')) settings.push_back({std::string(change)});
+  for (const std::string_view number : split(c.scalars, ' ')) settings.push_back({std::string(number)});
   // Kernels of one scaling differ by direction and tail together.
   if (const std::string joint = joint_setting(c.problem, {"scaling", "direction", "tail"}); !joint.empty())
-    settings.push_back(joint);
+    settings.push_back({joint});
   return settings;
 }
 
+// Not of two sizes: which code runs depends on a size and a type, a mode or a config, and each case has several sizes.
 std::set<std::string> pairs_of(const Case& c) {
-  const std::vector<std::string> settings = settings_of(c);
+  const std::vector<Setting> settings = settings_of(c);
   std::set<std::string> pairs;
-  for (const std::string& a : settings) {
-    for (const std::string& b : settings) {
-      if (a < b) pairs.insert(cat(a, " & ", b));
+  for (const Setting& a : settings) {
+    for (const Setting& b : settings) {
+      if (a.text < b.text && !(a.size && b.size)) pairs.insert(cat(a.text, " & ", b.text));
     }
   }
   return pairs;

@@ -1,0 +1,181 @@
+// The default config of the kernels that move rows. Times are of an H200.
+#include <algorithm>
+
+#include "moe/movement_rows.h"
+#include "moe/movement_step.h"
+
+namespace quern::moe {
+namespace {
+
+using common::divide_up;
+using common::power_of_two_from;
+
+// A token has a row of each expert at most.
+std::int64_t most_routes(const Movement& m) { return std::min(m.topk, m.rules.experts); }
+
+std::int64_t segments_of(const Movement& m) { return divide_up(row_bytes(m), kChunkBytes * kChunksOfSegment); }
+
+constexpr std::int64_t kFewWarps = 16;  // of a multiprocessor
+
+// Whether a multiprocessor would have at most so many warps, with `warps` for each token.
+bool are_few(const Movement& m, const DeviceModel& model, std::int64_t warps, std::int64_t most = kFewWarps) {
+  return m.tokens != kOpen && m.tokens * warps <= most * model.multiprocessors;
+}
+
+// The rows of a token that are summed: of few tokens all routes at once, also those that have no row for want of
+// experts.
+std::int64_t summed_rows(const Movement& m, const DeviceModel& model) {
+  return are_few(m, model, 1) ? m.topk : most_routes(m);
+}
+
+// The most vectors for each thread. Without the number of tokens: as for many of them.
+std::int64_t vectors_per_thread(const Movement& m, const DeviceModel& model, std::int64_t vector) {
+  if (m.form == Form::combine) return summed_rows(m, model) >= 3 ? 1 : 2;
+  if (m.tokens == kOpen) return 4;
+  const std::int64_t of_multiprocessor = m.tokens * row_bytes(m) / vector / model.multiprocessors;
+  return of_multiprocessor < 1024 ? 1 : of_multiprocessor < 4096 ? 2 : 4;
+}
+
+// Of `most` and half of it, that with which fewer lanes have no vector at the end of a row.
+std::int64_t better_unroll(std::int64_t vectors, std::int64_t lanes, std::int64_t most) {
+  const auto idle = [&](std::int64_t unroll) {
+    return (lanes * unroll - vectors % (lanes * unroll)) % (lanes * unroll);
+  };
+  return most > 1 && idle(most / 2) < idle(most) ? most / 2 : most;
+}
+
+// Where a row ends inside a part of a sum, lanes have nothing to do: fewer of them where that is more than an eighth.
+// On an H200, 4724 rows of 640 bytes from eleven: 12.1 us with 32 lanes, 10.9 with eight.
+std::int64_t lanes_of_sum(std::int64_t vectors, std::int64_t lanes) {
+  while (lanes > 4 && divide_up(vectors, lanes) * lanes - vectors > vectors / 8) lanes /= 2;
+  return lanes;
+}
+
+// A warp for each segment of a row, as a power of two: its loads are all in flight at once. On an H200, 4096 x 7168
+// with eight routes: one warp 266 us, four 262, eight 259; 16384 x 4096, two segments a warp 441, one 437, half of one
+// 450. Of few tokens more, which share the routes of a segment, two or more each: 42 x 1536 with seven routes 4.0 us,
+// with a warp for each segment 7.0; 513 x 3776 with eight 7.0 and 7.4.
+std::int64_t warps_of_token(const Movement& m, const DeviceModel& model) {
+  std::int64_t warps = std::min<std::int64_t>(8, power_of_two_from(segments_of(m)));
+  if (m.form != Form::combine_gradient) return warps;
+  while (2 * warps <= std::min<std::int64_t>(8, segments_of(m) * divide_up(m.topk, 2)) &&
+         are_few(m, model, 2 * warps, 2 * kFewWarps))
+    warps *= 2;
+  return warps;
+}
+
+// With a scale for each row: warps that have four vectors a thread, which are in flight at once.
+std::int64_t warps_of_row(std::int64_t vectors) {
+  return std::clamp<std::int64_t>(power_of_two_from(divide_up(vectors, std::int64_t{32} * 4)), 1, 8);
+}
+
+// Up to eight. Of many tokens two, where eight and what is left would be two turns: 4724 rows of 640 bytes from eleven
+// take 9.6 us on an H200, with eight 10.9.
+std::int64_t summed_at_once(const Movement& m, const DeviceModel& model) {
+  const std::int64_t rows = summed_rows(m, model);
+  if (rows > 8 && rows < 16 && !are_few(m, model, 1)) return 2;
+  return power_of_two_from(std::min<std::int64_t>(rows, 8));
+}
+
+// Rows of a token at once. The gradient of probs takes 64 registers for one, which is enough where 32 warps wait for
+// theirs; with half of them the second row no longer waits for the first.
+std::int64_t rows_at_once(const Movement& m, const DeviceModel& model, std::int64_t vector, std::int64_t warps) {
+  if (m.form == Form::factor_gradient) return 1;
+  if (m.form == Form::combine) return summed_at_once(m, model);
+  if (!has_gradient(m)) return 8;
+  return are_few(m, model, warps) && m.topk > 1 && vector == 16 ? 2 : 1;
+}
+
+// Each is two accesses.
+std::int64_t ragged_rows_at_once(const Movement& m, const DeviceModel& model) {
+  if (has_gradient(m)) return 1;
+  return m.form == Form::combine ? power_of_two_from(std::min<std::int64_t>(summed_rows(m, model), 4)) : 8;
+}
+
+// Whether a group of lanes writes a line of 128 bytes to each row, and no more: then as many groups as there can be are
+// on their way through the rows of a token. On an H200, 4096 x 7168 with eight routes: 144.2 us, with 2 KB for each
+// group 148.9, 1 KB 149.0, 512 bytes 149.4, 256 bytes 159.1. Scales would leave the lanes of one group much to do.
+bool writes_lines(const Movement& m, std::int64_t vector, bool ragged) {
+  return !ragged && m.form == Form::dispatch && !quantizes(m) && m.scaling == MoeScaling::none && vector == 16;
+}
+
+// Sums of few bytes: more threads with half as much each. On an H200, 14296 tokens of 128 bytes from six rows 5.05 us
+// and 5.30, twelve of 4352 bytes from four 2.13 and 2.24; 40 of 14336 bytes from eight would take 3.47 for 3.43.
+std::int64_t default_vector(const Movement& m) {
+  const std::int64_t natural = natural_vector(m);
+  const bool few = m.tokens != kOpen && m.tokens * row_bytes(m) <= std::int64_t{256} << 10;
+  return m.form == Form::combine && (few || row_bytes(m) <= 128) ? std::min<std::int64_t>(natural, 8) : natural;
+}
+
+// Evict-first loads. They gain 1 to 4 % where L2 has room for all rows that a token is summed from, and cost as much
+// where it has not and a token has several: 20000 x 3000 from four rows 142.4 us, without 136.6. Short rows that are
+// read once and stored several times gain up to 5 %, long ones lose 1 %.
+bool loads_once(const Movement& m) {
+  if (m.form == Form::dispatch) return !quantizes(m) && row_bytes(m) < 512;
+  if (m.form != Form::combine || row_bytes(m) < 256) return false;
+  const bool many = m.tokens == kOpen || m.tokens * m.topk * row_bytes(m) > std::int64_t{48} << 20;
+  return !many || most_routes(m) < 3;
+}
+
+// Evict-first stores gain 1.5 % where a row is written several times, and up to a third where most rows are padding.
+bool streams_stores(const Movement& m) {
+  return m.form == Form::dispatch || (m.form == Form::combine && row_bytes(m) >= 256);
+}
+
+std::int64_t lanes_for(const Movement& m, std::int64_t vectors, std::int64_t lanes, std::int64_t warps) {
+  if (warps > 1) return 32;
+  return m.form == Form::combine ? lanes_of_sum(vectors, lanes) : lanes;
+}
+
+Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vector, bool ragged = false) {
+  const std::int64_t vectors = divide_up(row_bytes(m), vector), chunks = (row_bytes(m) + kChunkBytes - 1) / kChunkBytes;
+  const std::int64_t of_row = has_gradient(m) ? chunks : vectors;
+  const std::int64_t of_block = block_vectors(m, vector),
+                     of_part = scales_fill_words(m, vector) ? 4 * of_block : of_block;
+  const std::int64_t lanes = std::clamp<std::int64_t>(std::max(power_of_two_from(of_row), of_block), 4, 32);
+  Config config;
+  const auto set = [&](MovementParameter parameter, std::int64_t value) {
+    config[parameter] = static_cast<std::int32_t>(value);
+  };
+  set(kVector, vector);
+  const std::int64_t most = std::min<std::int64_t>(vectors_per_thread(m, model, vector), !ragged                 ? 4
+                                                                                         : element_bytes(m) == 1 ? 1
+                                                                                                                 : 2);
+  const std::int64_t unroll = better_unroll(vectors, lanes, most);
+  set(kUnroll, has_gradient(m) ? 4 : writes_lines(m, vector, ragged) ? 2 : std::max(unroll, of_part / lanes));
+  const std::int64_t warps = has_gradient(m) ? warps_of_token(m, model) : scales_rows(m) ? warps_of_row(vectors) : 1;
+  set(kLanes, writes_lines(m, vector, ragged) ? 4 : lanes_for(m, vectors, lanes, warps));
+  if (scales_rows(m))
+    set(kUnroll, std::clamp<std::int64_t>(power_of_two_from(divide_up(vectors, lanes * warps)), 1, 8));
+  set(kBatch, ragged ? ragged_rows_at_once(m, model) : rows_at_once(m, model, vector, warps));
+  set(kWarps, warps);
+  // Each block has a table of the chunks: fewer blocks where it is long; or a part in a barrier of the grid.
+  set(kThreads, m.blocked || (m.form == Form::reorder && m.chunks > 512) ? 512 : 128);
+  // With blocked scales three would fit, but 56 registers let a thread read further ahead: 4096 tokens of 7168 to eight
+  // of 256 experts take 116 us on an H200, with three 119.
+  set(kResident, m.blocked ? 2 : 1);
+  set(kRagged, ragged);
+  set(kLoadOnce, !ragged && loads_once(m));
+  set(kStoreStream, !ragged && streams_stores(m));
+  return config;
+}
+
+}  // namespace
+
+// Rows shorter than a few windows are read in elements: most of them would be ends.
+int movement_variants(const Movement& m, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
+  constexpr std::int64_t kShort = 64;
+  const std::int64_t vector = default_vector(m);
+  const bool ragged = may_be_ragged(m) && row_bytes(m) >= kShort;
+  if (ragged && natural_vector(m) < 8) {
+    out[0] = {"ragged", config_for(m, model, 16, true)};
+    return 1;
+  }
+  out[0] = {natural_vector(m) == 16 ? "vector" : "narrow", config_for(m, model, vector)};
+  if (vector == element_bytes(m)) return 1;
+  out[1] = {"element", config_for(m, model, element_bytes(m))};
+  if (ragged) out[1] = {"ragged", config_for(m, model, 16, true)};
+  return 2;
+}
+
+}  // namespace quern::moe

@@ -16,7 +16,7 @@ TEST_F(EmbeddingBackwardCompile, EachOptimizerOnEveryArchitecture) {
         jobs.push_back({cat("embedding pass=backward dense=4 optimizer=", optimizer, " ", table), arch});
     }
   }
-  expect_each_good(jobs);
+  expect_each_costly_good(jobs);
 }
 
 // Architectures in turn.
@@ -29,7 +29,7 @@ TEST_F(EmbeddingBackwardCompile, EachPoolingModeAndHash) {
       jobs.push_back({cat("embedding pass=backward ", pooling, " ", how), arch});
     }
   }
-  expect_each_good(jobs);
+  expect_each_costly_good(jobs);
 }
 
 TEST_F(EmbeddingBackwardCompile, MixedTypesAndRoundingByChance) {
@@ -40,7 +40,7 @@ TEST_F(EmbeddingBackwardCompile, MixedTypesAndRoundingByChance) {
       jobs.push_back({cat("embedding pass=backward rounding=stochastic optimizer=", optimizer, " ", types), arch});
     }
   }
-  expect_each_good(jobs);
+  expect_each_costly_good(jobs);
 }
 
 // Gradients, rows and what is written of them; not words of the workspace.

@@ -17,7 +17,7 @@ TEST_F(InteractionCompile, EachFormTypeAndPassOnEveryArchitecture) {
       }
     }
   }
-  expect_each_good(jobs);
+  expect_each_costly_good(jobs);
 }
 
 // Architectures in turn.

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <set>
 #include <thread>
 
+#include "api/configs.h"
+#include "api/images.h"
 #include "api/runtime_state.h"
 #include "base/text.h"
 #include "compiler/ptx.h"
@@ -67,6 +70,22 @@ bool may_use_memory(const std::string& problem, const std::string& arch) {
   return has("activation=sin") || has("activation=cos") ||
          (arch == "sm_80" && has("scale=") && (has("dtype=e4m3") || has("dtype=e5m2"))) ||
          (arch == "sm_80" && has("mxfp8"));
+}
+
+// Of the images that a prewarm of the problem compiles. None is compiled.
+std::vector<std::string> keys_of(const Job& job) {
+  std::vector<std::string> keys;
+  RuntimeState& state = shared_runtime().state();
+  const AnyProblem problem = shared_runtime().parse(job.problem);
+  const Family& family = problem.family();
+  const Target target = parse_target(job.arch);
+  for (const ConfigPlace& place : places_for(state, family, target, {})) {
+    for (const Choice& choice : select_configs(state, family, problem.data(), place, job.config)) {
+      for (const Variant& variant : choice.variants)
+        keys.push_back(key_of_image(state, {&family, choice.step, problem.data(), target, variant, true}).path());
+    }
+  }
+  return keys;
 }
 
 Compiled compile_one(const Job& job) {
@@ -220,17 +239,36 @@ std::vector<Compiled> CompileTest::compile(const std::vector<Job>& jobs) {
   return all;
 }
 
-std::vector<Job> CompileTest::part_of(const std::vector<Job>& jobs) {
+std::size_t CompileTest::images_of(const std::vector<Job>& jobs) {
+  std::set<std::string> keys;
+  std::vector<Job> first;
+  for (const Job& job : jobs) {
+    bool is_first = false;
+    for (const std::string& key : keys_of(job)) is_first |= keys.insert(key).second;
+    if (is_first) first.push_back(job);
+  }
+  for (const Compiled& one : compile(part_of(first))) EXPECT_EQ(one.error, "") << one.job.problem;
+  return keys.size();
+}
+
+std::vector<Compiled> CompileTest::compile_with_and_without(const char* config, const std::vector<Job>& jobs) {
+  std::vector<Job> both;
+  for (const Job& job : part_of(jobs)) {
+    both.push_back(job);
+    both.push_back({job.problem, job.arch, config});
+  }
+  return compile(both);
+}
+
+std::uint64_t CompileTest::stride() {
   const char* const given = std::getenv("QUERN_TEST_STRIDE");  // NOLINT(concurrency-mt-unsafe)
   const std::int64_t stride = given == nullptr ? 1 : parse_integer(given).value_or(1);
-  std::vector<Job> part;
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    // By a hash: of every N-th, some types or architectures would never come, since they come in turn.
-    std::uint64_t hash = (i + 1) * 0x9e3779b97f4a7c15U;
-    hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9U >> 32;
-    if (hash % static_cast<std::uint64_t>(std::max<std::int64_t>(1, stride)) == 0) part.push_back(jobs[i]);
-  }
-  return part;
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(1, stride));
+}
+
+std::uint64_t CompileTest::hash_of(std::size_t i) {
+  const std::uint64_t hash = (i + 1) * 0x9e3779b97f4a7c15U;
+  return (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9U >> 32;
 }
 
 void CompileTest::expect_good(const std::vector<Compiled>& all) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -34,13 +35,38 @@ class CompileTest : public ::testing::Test {
   Compiled compile(const std::string& problem, const std::string& arch, const std::string& config = {}) {
     return compile(std::vector<Job>{{problem, arch, config}}).front();
   }
-  // Compiles the jobs, QUERN_TEST_STRIDE=N an N-th of them, always the same.
+  // With QUERN_TEST_STRIDE=N an N-th of `all`, always the same, at least one; without it, all.
+  template <typename T>
+  static std::vector<T> part_of(const std::vector<T>& all) {
+    return part_of(all, stride());
+  }
+  // Compiles part_of(jobs).
   void expect_each_good(const std::vector<Job>& jobs) { expect_good(compile(part_of(jobs))); }
+  // Where each takes a second or more: of N parts half a part; all of them where expect_each_good takes all.
+  void expect_each_costly_good(const std::vector<Job>& jobs) {
+    expect_good(compile(part_of(jobs, stride() == 1 ? 1 : 2 * stride())));
+  }
   // Each compiled, nothing spilled, few registers, the PTX for the architecture.
   void expect_good(const std::vector<Compiled>& all);
 
+  // How many images these problems need, by their keys. Compiles part_of those problems that need one first.
+  std::size_t images_of(const std::vector<Job>& jobs);
+  // Each problem with the default config and with this one, one after the other. Compiles part_of the problems.
+  std::vector<Compiled> compile_with_and_without(const char* config, const std::vector<Job>& jobs);
+
  private:
-  static std::vector<Job> part_of(const std::vector<Job>& jobs);
+  template <typename T>
+  static std::vector<T> part_of(const std::vector<T>& all, std::uint64_t stride) {
+    std::vector<T> part;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (hash_of(i) % stride == 0) part.push_back(all[i]);
+    }
+    if (part.empty() && !all.empty()) part.push_back(all.front());
+    return part;
+  }
+  static std::uint64_t stride();
+  // Of every N-th, some types or architectures would never come, since they come in turn.
+  static std::uint64_t hash_of(std::size_t i);
 };
 
 // Runtime of the whole program: every problem's images are compiled once.

@@ -38,7 +38,7 @@ DrawnPointer draw_of_x(Random& random, int depth) {
 TEST(ExpressionDerivatives, AreThoseOfDualNumbers) {
   Random random(seed_of_run());
   int compared = 0;
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < kRandomPrograms; ++i) {
     const DrawnPointer drawn = draw_of_x(random, 4);
     const Program derived = parsed(cat("out = d(", plain_text(*drawn), ", x)"));
     const Point at = drawn_point(random);
@@ -49,13 +49,13 @@ TEST(ExpressionDerivatives, AreThoseOfDualNumbers) {
                                                                    << print(derived) << "\n"
                                                                    << at.x << " " << at.y << " " << at.z;
   }
-  EXPECT_GT(compared, 450);
+  EXPECT_GT(compared, kRandomPrograms * 9 / 10);
 }
 
 TEST(ExpressionDerivatives, SecondOnesAreThoseOfDualNumbersOfDualNumbers) {
   Random random(seed_of_run());
   int compared = 0;
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < kRandomPrograms; ++i) {
     const DrawnPointer drawn = draw_of_x(random, 3);
     const Program derived = parsed(cat("out = d(d(", plain_text(*drawn), ", x), x)"));
     const Point at = drawn_point(random);
@@ -66,7 +66,7 @@ TEST(ExpressionDerivatives, SecondOnesAreThoseOfDualNumbersOfDualNumbers) {
                                                                    << print(derived) << "\n"
                                                                    << at.x << " " << at.y << " " << at.z;
   }
-  EXPECT_GT(compared, 450);
+  EXPECT_GT(compared, kRandomPrograms * 9 / 10);
 }
 
 // The slope of the value, twice, and nothing where two sizes of step disagree: at a kink, or a step.

@@ -26,7 +26,7 @@ void expect_reads_back(const Program& program, const std::string& text) {
 
 TEST(ExpressionPrint, RandomProgramsReadBackAndAllSpellingsAreOne) {
   Random random(seed_of_run());
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < kRandomPrograms; ++i) {
     const DrawnPointer a = draw(random, {}, 6), b = draw(random, {}, 4);
     const std::string text = cat("x: bf16; out: f32; out = ", plain_text(*a), "; other = ", plain_text(*b));
     if (!reads(*a, "x") && !reads(*b, "x")) continue;

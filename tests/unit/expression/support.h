@@ -8,11 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "base/sanitizers.h"
 #include "expression/evaluate.h"
 #include "expression/gradient.h"
 #include "expression/print.h"
 
 namespace quern::test::expressions {
+
+// How many programs are drawn. Under AddressSanitizer, where those of the unit tier take most of a minute, a fifth.
+constexpr int kRandomPrograms = QUERN_ADDRESS_SANITIZER ? 100 : 500;
 
 inline expression::Program parsed(const std::string& text) {
   expression::Parsed result = expression::parse(text);

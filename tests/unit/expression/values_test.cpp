@@ -21,7 +21,7 @@ double float_number(Random& random) { return static_cast<double>(static_cast<flo
 TEST(ExpressionValues, AreThoseOfTheDefinitions) {
   Random random(seed_of_run());
   int large = 0;
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < kRandomPrograms; ++i) {
     const DrawnPointer drawn = draw(random, {}, 6);
     const Program program = parsed("out = " + plain_text(*drawn));
     for (int j = 0; j < 4; ++j) {
@@ -34,7 +34,7 @@ TEST(ExpressionValues, AreThoseOfTheDefinitions) {
           << print(program) << " at " << inputs.at("x") << " " << inputs.at("y") << " " << inputs.at("z");
     }
   }
-  EXPECT_LT(large, 100);
+  EXPECT_LT(large, kRandomPrograms / 5);
 }
 
 // ---- float
@@ -110,7 +110,7 @@ Bounded bounded(const Program& program, const std::map<std::string, double>& inp
 TEST(ExpressionValues, InFloatAreWithinThePropagatedBound) {
   Random random(seed_of_run());
   int tight = 0, loose = 0;
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < kRandomPrograms; ++i) {
     Vocabulary words;
     words.rounds = i % 4 == 0;
     const Program program = parsed("out = " + plain_text(*draw(random, words, 5)));

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "base/sanitizers.h"
 #include "base/text.h"
 #include "support/cases.h"
 #include "support/check.h"
@@ -163,6 +164,9 @@ TEST(Infer, TheCapacityOfATableIsItsRows) {
   }
 }
 
+// Of a family; fewer under AddressSanitizer, where these would be ten seconds.
+constexpr std::size_t kCasesOfAFamily = QUERN_ADDRESS_SANITIZER ? 3 : 12;
+
 // Each case from all its tensors and its choices: they then fit, whatever numbers were found.
 TEST(Infer, TensorsFitTheProblemThatIsFound) {
   const Runtime runtime;
@@ -189,7 +193,7 @@ TEST(Infer, TensorsFitTheProblemThatIsFound) {
                             embedding_backward_cases(),
                             embedding_scaling_cases(),
                             embedding_lengths_cases()}) {
-    for (std::size_t c = 0; c < table.size(); c += 1 + table.size() / 12) {
+    for (std::size_t c = 0; c < table.size(); c += 1 + table.size() / kCasesOfAFamily) {
       const AnyProblem closed = runtime.parse(table[c].problem);
       NamedTensors tensors(closed);
       std::vector<std::string> given;

@@ -9,7 +9,7 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null && QUERN_LIBCUDA=$host_dri
   QUERN_LIBCUDA=$host_driver expect 0 '"schema":"quern.tune/1"' tune $tiny --device host --budget 2 --in-process --json
   record problem="$tiny" device='quern host device (sm_90)' target=host >mine.jsonl
   QUERN_LIBCUDA=$host_driver expect '0 3' '"schema":"quern.tune.check/1"' tune check --records mine.jsonl --device host --in-process --json
-  expect 0 '"schema":"quern.bench.host/1"' bench gather --host --json
+  expect 0 '"schema":"quern.bench.host/1"' bench mx_scales --host --json
   expect 0 '"source"' inspect gather width=8 --all --json
 fi
 if [ -n "$all" ]; then

@@ -144,9 +144,9 @@ python_wheels() {
 }
 # The packages whose arrays the tests of the Python package use.
 python_test_wheels() { python_wheels test-wheels 'numpy==2.*' 'ml_dtypes==0.*'; }
-# What builds quern's wheel and looks into it. The last three are for Python 3.10.
+# What builds quern's wheel, looks into it and names it. The last three are for Python 3.10.
 python_build_wheels() {
-  python_wheels build-wheels 'scikit-build-core==1.1.*' packaging pathspec 'auditwheel==6.*' pyelftools abi3info \
+  python_wheels wheel-tools 'scikit-build-core==1.1.*' wheel packaging pathspec 'auditwheel==6.*' pyelftools abi3info \
     exceptiongroup tomli typing_extensions
 }
 

@@ -15,12 +15,12 @@ usage: tools/test.sh [STAGE…]     all of them when none is named
   format     clang-format
   unit       no GPU, no NVRTC
   store      the image store with many processes, kills and losses of power; all sizes: tools/store_full.sh
-  compile    every family through NVRTC, a third of the long lists; QUERN_TEST_STRIDE=1 for all of them
+  compile    every family through NVRTC, a third of the long lists, a sixth of the slow ones; QUERN_TEST_STRIDE=1 for all
   host       every kernel on the CPU, by the host driver
   docs       the commands, listings, examples, links and names of every page and help text
   consumer   host applications against the installed package, add_subdirectory, pkg-config and what cpack makes
   gpu        the kernels on a GPU; skipped where there is none
-  compile12  a fifth of the compile tier with the newest NVRTC of CUDA 12
+  compile12  a fifth and a tenth of them with the newest NVRTC of CUDA 12
   asan       the unit, store and host tiers under AddressSanitizer and UndefinedBehaviorSanitizer
   tsan       the tests of the unit tier that start threads, under ThreadSanitizer
   fuzz       the readers of files: the kept inputs, then libFuzzer for 5 s each; tools/fuzz.sh does it for longer

@@ -1,5 +1,6 @@
 """contents.py WHEEL VERSION FOLDER: the wheel's name, size and files; FOLDER has the package's Python."""
 import pathlib
+import re
 import sys
 import zipfile
 
@@ -8,8 +9,8 @@ wheel, version, folder = sys.argv[1:]
 wheel = pathlib.Path(wheel)
 wrong = []
 
-name = f"quern-{version}-cp310-abi3-linux_x86_64.whl"
-if wheel.name != name:
+name = rf"quern-{re.escape(version)}-cp310-abi3-manylinux_2_(\d+)_x86_64\.whl"
+if re.fullmatch(name, wheel.name) is None:
     wrong.append(f"its name is {wheel.name}, not {name}")
 
 size = wheel.stat().st_size

@@ -82,7 +82,7 @@ version=$(sed -nE 's/^project\(quern VERSION ([0-9.]+).*/\1/p' "$root/CMakeLists
 
 check "pip says which package is missing" says_what_is_missing
 # Without optimization, which is half of a build's time and changes nothing of what is checked here but the size.
-check "the wheel builds" make_wheel "$work/dist" --config-settings "build-dir=$work/build" \
+check "the wheel builds" "$root/tools/wheel.sh" "$work/dist" --config-settings "build-dir=$work/build" \
   --config-settings "cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG"
 wheel=$(find "$work/dist" -name '*.whl')
 [ -n "$wheel" ] || exit 1

@@ -146,7 +146,7 @@ python_wheels() {
 python_test_wheels() { python_wheels test-wheels 'numpy==2.*' 'ml_dtypes==0.*'; }
 # What builds quern's wheel, looks into it and names it. The last three are for Python 3.10.
 python_build_wheels() {
-  python_wheels wheel-tools 'scikit-build-core==1.1.*' wheel packaging pathspec 'auditwheel==6.*' pyelftools abi3info \
+  python_wheels wheel-tools 'scikit-build-core==1.1.*' 'wheel==0.*' packaging pathspec 'auditwheel==6.*' pyelftools abi3info \
     exceptiongroup tomli typing_extensions
 }
 

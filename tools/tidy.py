@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """That each source compiles alone, so that it includes what it needs, and that clang-tidy finds nothing in it. Most of
-clang-tidy's time is the standard library's headers, so it gets the files of a folder joined, up to eight at a time.
+clang-tidy's time is the standard library's headers, so it gets the files of a folder joined, up to eight at a time; alone
+each is checked for what a joined file hides.
 
 usage: tidy.py BUILD CLANG_TIDY <SOURCES
   BUILD       a folder with the compile_commands.json of clang++, without QUERN_PRECOMPILE
@@ -19,6 +20,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 JOINED = 8
+# That it compiles, and what is looked for in the main file only, which is one that has no code where files are joined.
+ALONE = "-*,clang-diagnostic-*,misc-unused-using-decls,misc-unused-alias-decls,bugprone-suspicious-include"
 
 
 def commands(build):
@@ -53,10 +56,9 @@ def joined(group, command, folder, number):
     return source, {"file": str(source), "directory": directory, "command": shlex.join([*options, "-c", str(source)])}
 
 
-def tidy_words(clang_tidy, folder, source):
-    # bugprone-suspicious-include would be about the joined file alone.
+def tidy_words(clang_tidy, folder, source, checks):
     return [clang_tidy, "-p", str(folder), f"--config-file={ROOT / '.clang-tidy'}", "--quiet", "--warnings-as-errors=*",
-            "--checks=-bugprone-suspicious-include", str(source)]
+            f"--checks={checks}", str(source)]
 
 
 def works(sources, build, clang_tidy):
@@ -73,8 +75,7 @@ def works(sources, build, clang_tidy):
     for group, (source, _) in zip(all_groups, made):
         yield functools.partial(tidy, clang_tidy, folder, source, build, group)
     for source in sources:
-        options, directory = command_of[source]
-        yield functools.partial(run, [*options, "-fsyntax-only", str(source)], directory)
+        yield functools.partial(run, tidy_words(clang_tidy, build, source, ALONE), folder)
 
 
 def run(words, folder):
@@ -84,10 +85,11 @@ def run(words, folder):
 
 def tidy(clang_tidy, folder, source, build, group):
     """Of a group in which something was found each alone: names of two may be the same, which is no finding."""
-    status, output = run(tidy_words(clang_tidy, folder, source), folder)
+    joined_checks = "-bugprone-suspicious-include"  # joining is what it looks for
+    status, output = run(tidy_words(clang_tidy, folder, source, joined_checks), folder)
     if status != 0 and len(group) > 1:
-        alone = [run(tidy_words(clang_tidy, build, member), folder) for member in group]
-        status, output = max(status for status, _ in alone), "".join(output for _, output in alone)
+        alone = [run(tidy_words(clang_tidy, build, member, joined_checks), folder) for member in group]
+        status, output = next((done for done in alone if done[0] != 0), (0, ""))
     return status, output
 
 

@@ -19,11 +19,11 @@ trap 'rm -rf "$work"' EXIT
 
 python -m pip wheel --no-build-isolation --no-deps --no-index --wheel-dir "$work" "$@" "$root" >&2
 plain=$(wheel_file "$work" '*.whl')
-tag=$(python -m auditwheel show "$plain" | tr '\n' ' ' |
-  sed -nE 's/.*is consistent with the following platform tag: *"([a-z0-9_]+)".*/\1/p')
+shown=$(python -m auditwheel show "$plain")
+tag=$(tr '\n' ' ' <<<"$shown" | sed -nE 's/.*is consistent with the following platform tag: *"([a-z0-9_]+)".*/\1/p')
 case $tag in
   manylinux_*) ;;
-  *) fail "auditwheel grants the wheel no manylinux tag, but '$tag': run it on $plain" ;;
+  *) fail "auditwheel grants the wheel no manylinux tag: $shown" ;;
 esac
 name=$(python -m wheel tags --remove --platform-tag "$tag" "$plain")
 mv "$work/$name" "$folder/"

@@ -44,10 +44,11 @@ std::int64_t better_unroll(std::int64_t vectors, std::int64_t lanes, std::int64_
   return most > 1 && idle(most / 2) < idle(most) ? most / 2 : most;
 }
 
-// Where a row ends inside a part of a sum, lanes have nothing to do: fewer of them where that is more than an eighth.
-// On an H200, 4724 rows of 640 bytes from eleven: 12.1 us with 32 lanes, 10.9 with eight.
+// Where a row ends inside a part of a sum, lanes have nothing to do: fewer of them where that is more than an eighth,
+// and helps. On an H200, 4724 rows of 640 bytes from eleven: 12.1 us with 32 lanes, 10.9 with eight.
 std::int64_t lanes_of_sum(std::int64_t vectors, std::int64_t lanes) {
-  while (lanes > 4 && divide_up(vectors, lanes) * lanes - vectors > vectors / 8) lanes /= 2;
+  const auto idle = [&](std::int64_t of) { return divide_up(vectors, of) * of - vectors; };
+  while (lanes > 4 && idle(lanes) > vectors / 8 && idle(lanes / 2) < idle(lanes)) lanes /= 2;
   return lanes;
 }
 
@@ -72,9 +73,8 @@ std::int64_t warps_of_row(std::int64_t vectors) {
 // Up to eight. Of many tokens two, where eight and what is left would be two turns: 4724 rows of 640 bytes from eleven
 // take 9.6 us on an H200, with eight 10.9.
 std::int64_t summed_at_once(const Movement& m, const DeviceModel& model) {
-  const std::int64_t rows = summed_rows(m, model);
-  if (rows > 8 && rows < 16 && !are_few(m, model, 1)) return 2;
-  return power_of_two_from(std::min<std::int64_t>(rows, 8));
+  if (m.topk > 8 && m.topk < 16 && !are_few(m, model, 1)) return 2;
+  return power_of_two_from(std::min<std::int64_t>(summed_rows(m, model), 8));
 }
 
 // Rows of a token at once. The gradient of probs takes 64 registers for one, which is enough where 32 warps wait for
@@ -102,7 +102,9 @@ bool writes_lines(const Movement& m, std::int64_t vector, bool ragged) {
 // Where most rows are padding a group clears more of a row for each that it looks up: 12 rows of 2176 bytes to 37
 // experts that each have a multiple of 128 take 2.0 us, with lines 2.4.
 bool are_mostly_pads(const Movement& m) {
-  return clears_pads(m) && m.tokens != kOpen && m.rules.experts * m.rules.align >= 8 * m.tokens * m.topk;
+  if (!clears_pads(m) || m.tokens == kOpen) return false;
+  const std::int64_t routes = m.tokens * m.topk;
+  return (m.rules.list_tail ? capacity_of(m) : most_rows(routes, m.rules)) >= 8 * routes;
 }
 
 // Sums of few bytes: more threads with half as much each. On an H200, 14296 tokens of 128 bytes from six rows 5.05 us
@@ -128,17 +130,13 @@ bool streams_stores(const Movement& m) {
   return m.form == Form::dispatch || (m.form == Form::combine && row_bytes(m) >= 256);
 }
 
-std::int64_t lanes_for(const Movement& m, std::int64_t vectors, std::int64_t lanes, std::int64_t warps) {
-  if (warps > 1) return 32;
-  return m.form == Form::combine ? lanes_of_sum(vectors, lanes) : lanes;
-}
-
 Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vector, bool ragged = false) {
   const std::int64_t vectors = divide_up(row_bytes(m), vector), chunks = (row_bytes(m) + kChunkBytes - 1) / kChunkBytes;
   const std::int64_t of_row = has_gradient(m) ? chunks : vectors;
   const std::int64_t of_block = block_vectors(m, vector),
                      of_part = scales_fill_words(m, vector) ? 4 * of_block : of_block;
-  const std::int64_t lanes = std::clamp<std::int64_t>(std::max(power_of_two_from(of_row), of_block), 4, 32);
+  std::int64_t lanes = std::clamp<std::int64_t>(std::max(power_of_two_from(of_row), of_block), 4, 32);
+  if (m.form == Form::combine) lanes = lanes_of_sum(vectors, lanes);
   Config config;
   const auto set = [&](MovementParameter parameter, std::int64_t value) {
     config[parameter] = static_cast<std::int32_t>(value);
@@ -150,7 +148,7 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
   const std::int64_t unroll = better_unroll(vectors, lanes, most);
   set(kUnroll, has_gradient(m) ? 4 : writes_lines(m, vector, ragged) ? 2 : std::max(unroll, of_part / lanes));
   const std::int64_t warps = has_gradient(m) ? warps_of_token(m, model) : scales_rows(m) ? warps_of_row(vectors) : 1;
-  set(kLanes, writes_lines(m, vector, ragged) ? 4 : lanes_for(m, vectors, lanes, warps));
+  set(kLanes, writes_lines(m, vector, ragged) ? 4 : warps > 1 ? 32 : lanes);
   if (scales_rows(m))
     set(kUnroll, std::clamp<std::int64_t>(power_of_two_from(divide_up(vectors, lanes * warps)), 1, 8));
   set(kBatch, ragged ? ragged_rows_at_once(m, model) : rows_at_once(m, model, vector, warps));

@@ -42,7 +42,7 @@ class CompileTest : public ::testing::Test {
   }
   // Compiles part_of(jobs).
   void expect_each_good(const std::vector<Job>& jobs) { expect_good(compile(part_of(jobs))); }
-  // Where each takes a second or more: of N parts half a part; all of them where expect_each_good takes all.
+  // Where each takes a second or more: half an N-th of them; all where expect_each_good takes all.
   void expect_each_costly_good(const std::vector<Job>& jobs) {
     expect_good(compile(part_of(jobs, stride() == 1 ? 1 : 2 * stride())));
   }

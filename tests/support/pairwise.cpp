@@ -39,7 +39,7 @@ std::string joint_setting(const std::string& problem, std::initializer_list<std:
 
 struct Setting {
   std::string text;
-  bool size = false;  // a number of the problem: an extent, a stride, an alignment
+  bool size = false;  // an extent or a stride
 };
 
 std::vector<Setting> settings_of(const Case& c) {
@@ -50,9 +50,9 @@ std::vector<Setting> settings_of(const Case& c) {
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string_view name = word.substr(0, equals), value = word.substr(equals + 1);
-    const auto number = parse_integer(value);
-    settings.push_back(
-        {is_extent(name, value) ? cat(name, "=", kind_of(number.value_or(0))) : std::string(word), number.has_value()});
+    const bool extent = is_extent(name, value);
+    settings.push_back({extent ? cat(name, "=", kind_of(parse_integer(value).value_or(0))) : std::string(word),
+                        extent || name.ends_with("stride")});
   }
   for (const std::string_view change : split(c.config, ',')) settings.push_back({std::string(change)});
   for (const std::string_view number : split(c.scalars, ' ')) settings.push_back({std::string(number)});
@@ -62,7 +62,7 @@ std::vector<Setting> settings_of(const Case& c) {
   return settings;
 }
 
-// Not of two sizes: which code runs depends on a size and a type, a mode or a config, and each case has several sizes.
+// Not of two extents or strides: code is chosen by one of them with a type, a mode or a config.
 std::set<std::string> pairs_of(const Case& c) {
   const std::vector<Setting> settings = settings_of(c);
   std::set<std::string> pairs;

@@ -1,4 +1,5 @@
-// Selects a small subset of a case table that covers every pair of settings that occurs together in the table.
+// Selects a small subset of a case table that covers every pair of settings that occurs together in the table,
+// but for two extents or strides.
 #ifndef QUERN_TESTS_SUPPORT_PAIRWISE_H_
 #define QUERN_TESTS_SUPPORT_PAIRWISE_H_
 

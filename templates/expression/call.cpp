@@ -42,10 +42,9 @@ std::string wrong_number(std::string_view name, const std::vector<int>& wanted, 
 }
 
 [[noreturn]] void refuse_unknown(const Token& name) {
-  const std::string meant = meant_by(name.text, kOtherNames);
-  if (meant != lower(name.text)) throw Refused{name.at, cat("there is no ", name.text, " here; write ", meant)};
-  const std::string lowered = lower(name.text);
-  if (!arities(lowered, false).empty()) throw Refused{name.at, cat("there is no ", name.text, "; write ", lowered)};
+  const std::string lowered = lower(name.text), meant = meant_by(name.text, kOtherNames);
+  if (meant != lowered || !arities(lowered, false).empty())
+    throw Refused{name.at, cat("unknown function ", name.text, "; write ", meant)};
   throw Refused{name.at, cat("unknown function ", name.text, ".", did_you_mean(name.text, callable_names()))};
 }
 

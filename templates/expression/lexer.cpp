@@ -120,14 +120,14 @@ class Lexer {
   void refuse_foreign(std::string_view next) const {
     for (const Foreign& foreign : kForeign) {
       if (next.substr(0, foreign.symbol.size()) == foreign.symbol)
-        throw Refused{at_, cat("there is no ", foreign.symbol, ": ", foreign.meant)};
+        throw Refused{at_, cat("unknown symbol ", foreign.symbol, ": ", foreign.meant)};
     }
   }
 
   [[noreturn]] void refuse_character() const {
     const char c = here();
     if (c == '_') throw Refused{at_, "a name begins with a letter"};
-    if (c > ' ' && c <= '~') throw Refused{at_, cat("there is no ", c)};
+    if (c > ' ' && c <= '~') throw Refused{at_, cat("unknown character ", c)};
     throw Refused{
         at_, cat(static_cast<unsigned char>(c) < 0x80 ? "a control character" : "a character that is not ASCII", " (0x",
                  to_hex(&c, 1), "): names are letters, digits and _")};

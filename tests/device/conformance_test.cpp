@@ -151,14 +151,14 @@ class Conformance : public DeviceTest {
 };
 
 TEST_F(Conformance, Gather) { check_all(cases_here(gather_cases())); }
-#if !QUERN_ADDRESS_SANITIZER  // a minute and a half there, and what these reach is no other memory
+#if !QUERN_ADDRESS_SANITIZER  // 90 s there; the host tier runs them, with every access checked
 // More than 32 tiles of 128 rows, which the host's smaller tables do not have, and more than 32 tiles of all.
 TEST_F(Conformance, SumsOfSeveralChunks) {
   check_all({{"glu rows=4225 width=40 activation=relu pass=backward bias_gradient=f32 dtype=f32"},
              {"pointwise rows=4225 width=40 activation=relu pass=backward bias_gradient=f32"},
              {"pointwise rows=4500 width=300 op=add_mul_act pass=backward multiplier_gradient=f32"}});
 }
-// Parts of 2^22 rows: the second one's windows begin anew. Some seconds on the host.
+// More rows than the 2^22 of a part, so windows of 16 bytes start again in the second part. Some seconds on the host.
 TEST_F(Conformance, PackedWindowsOfSeveralParts) {
   Case c =
       with("form=1,unroll=1,row_threads=0", "gather rows=2000 count=4300000 width=15 dtype=u8 index=i32 mode=zero", 3);

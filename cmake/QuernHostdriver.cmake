@@ -19,12 +19,7 @@ target_link_libraries(quern_hostdriver_objects PRIVATE quern_private)
 quern_precompile(quern_hostdriver_objects)
 quern_join_folders(quern_hostdriver_objects ${quern_hostdriver_sources})
 if(CMAKE_BUILD_TYPE MATCHES "^(Debug|RelWithDebInfo)?$")
-  # It runs every thread of every kernel.
-  if(QUERN_SANITIZE)
-    target_compile_options(quern_hostdriver_objects PRIVATE -O1)
-  else()
-    target_compile_options(quern_hostdriver_objects PRIVATE -O2)
-  endif()
+  target_compile_options(quern_hostdriver_objects PRIVATE -O2)  # it runs every thread of every kernel
 endif()
 
 add_library(quern_hostdriver SHARED

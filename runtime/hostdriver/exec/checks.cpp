@@ -64,8 +64,8 @@ void CoResidentSet::raw_access(CudaThread& thread, bool store, const void* point
   const auto parameter = reinterpret_cast<std::uintptr_t>(run_.grid.parameter.data());
   if (address - parameter < run_.grid.parameter.size() || address / 64 == foreign_ / 64) return;
   const bool shared = is_any_shared(address);
-  const bool recent = recent_ != nullptr && recent_->contains(address, bytes);
-  const Allocation* const memory = shared ? nullptr : recent ? recent_ : run_.memory.find(address);
+  const Allocation* memory = shared ? nullptr : recent(address, bytes);
+  if (!shared && memory == nullptr) memory = run_.memory.find(address);
   if (!shared && memory == nullptr) {
     foreign_ = address;
     return;
@@ -203,9 +203,11 @@ std::vector<Run> CoResidentSet::runs() const {
   global_races_.visit_runs([&](std::uintptr_t begin, std::uintptr_t end, const Mark& mark) {
     const Block& block = blocks_[mark.visit.block];
     const std::uint32_t thread = (mark.visit.thread - 1) % block_threads_;
-    add_run(
-        all,
-        {begin, end, {block.index, thread, block.segments[mark.segment], mark.visit.site, mark.write, mark.atomic}});
+    const std::uint64_t segment = std::uint64_t{mark.visit.block} << 32 | mark.segment;
+    add_run(all, {begin,
+                  end,
+                  {block.index, thread, block.segments[mark.segment], mark.visit.site, mark.write, mark.atomic},
+                  segment << 2 | (mark.write ? 2u : 0u) | (mark.atomic ? 1u : 0u)});
   });
   join_runs(all);
   return all;
@@ -230,21 +232,29 @@ void CoResidentSet::hand_to_grid() {
           " races with ", words(race->before), " at ", place_of(race->before.site), kNoOrder));
 }
 
-Allocation* CoResidentSet::allocation_of(CudaThread& thread, std::uintptr_t address, unsigned bytes, const char* what,
+// Without the lock that all lookups share.
+Allocation* CoResidentSet::recent(std::uintptr_t address, unsigned bytes) const {
+  for (Allocation* const allocation : recent_) {
+    if (allocation != nullptr && allocation->contains(address, bytes)) return allocation;
+  }
+  return nullptr;
+}
+
+Allocation* CoResidentSet::allocation_of(CudaThread& thread, Access access, std::uintptr_t address, unsigned bytes,
                                          twin::Site site) {
   Allocation* const found = run_.memory.find(address);
-  if (found != nullptr && found->contains(address, bytes)) return found;
+  if (found != nullptr && found->contains(address, bytes)) return recent_[replaced_++ % recent_.size()] = found;
   if (!run_.settings.check_bounds) return nullptr;
-  fail(thread, CUDA_ERROR_ILLEGAL_ADDRESS, cat(what, ", ", place_of(address, bytes, run_.memory.nearest(address))),
-       site);
+  fail(thread, CUDA_ERROR_ILLEGAL_ADDRESS,
+       cat(words_of(access, bytes), ", ", place_of(address, bytes, run_.memory.nearest(address))), site);
 }
 
 void CoResidentSet::global_access(CudaThread& thread, Access access, std::uintptr_t address, unsigned bytes,
                                   twin::Site site) {
-  if (recent_ == nullptr || !recent_->contains(address, bytes))
-    recent_ = allocation_of(thread, address, bytes, words_of(access, bytes).c_str(), site);
-  if (recent_ == nullptr) return;  // not checked
-  Allocation& allocation = *recent_;
+  Allocation* memory = recent(address, bytes);
+  if (memory == nullptr) memory = allocation_of(thread, access, address, bytes, site);
+  if (memory == nullptr) return;  // not checked
+  Allocation& allocation = *memory;
   unsigned char* const written = allocation.written.get() + (address - allocation.begin);
   if (!is_store(access) && run_.settings.check_initialized && std::memchr(written, 0, bytes) != nullptr)
     fail(thread, CUDA_ERROR_LAUNCH_FAILED,

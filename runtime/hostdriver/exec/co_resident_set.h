@@ -6,6 +6,7 @@
 #ifndef QUERN_HOSTDRIVER_EXEC_CO_RESIDENT_SET_H_
 #define QUERN_HOSTDRIVER_EXEC_CO_RESIDENT_SET_H_
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -175,7 +176,8 @@ class CoResidentSet {
   void shared_access(CudaThread& thread, const Block& order, twin::Access access, std::uintptr_t address,
                      unsigned bytes, twin::Site site);
   void global_access(CudaThread& thread, twin::Access access, std::uintptr_t address, unsigned bytes, twin::Site site);
-  Allocation* allocation_of(CudaThread& thread, std::uintptr_t address, unsigned bytes, const char* what,
+  Allocation* recent(std::uintptr_t address, unsigned bytes) const;
+  Allocation* allocation_of(CudaThread& thread, twin::Access access, std::uintptr_t address, unsigned bytes,
                             twin::Site site);
   bool is_ordered(const Mark& before, const CudaThread& thread, const Visit& now) const;
   void refuse_race(CudaThread& thread, twin::Access access, std::uintptr_t address, unsigned bytes,
@@ -219,7 +221,8 @@ class CoResidentSet {
 
   std::uint64_t idle_yields_ = 0;  // since the last progress
   std::chrono::steady_clock::time_point idle_since_;
-  Allocation* recent_ = nullptr;
+  std::array<Allocation*, 4> recent_{};  // that the last accesses were to; the next of them to go is [replaced_]
+  std::size_t replaced_ = 0;
   std::uintptr_t foreign_ = 0;  // was in no device memory the last time, nor is what lies within 64 bytes
 };
 

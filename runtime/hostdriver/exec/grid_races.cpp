@@ -1,7 +1,6 @@
 #include "hostdriver/exec/grid_races.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace quern::host {
 namespace {
@@ -15,13 +14,7 @@ bool ordered(const Party& a, const Party& b) {
   return a.segment.released < b.segment.acquired || b.segment.released < a.segment.acquired;
 }
 
-auto kind_of(const Party& p) {
-  return std::tie(p.block.x, p.block.y, p.block.z, p.segment.acquired, p.segment.released, p.write, p.atomic);
-}
-
-bool follows(const Run& before, const Run& run) {
-  return before.end == run.begin && kind_of(before.party) == kind_of(run.party);
-}
+bool follows(const Run& before, const Run& run) { return before.end == run.begin && before.kind == run.kind; }
 
 bool race(const Party& a, const Party& b) { return !same_block(a, b) && !(a.atomic && b.atomic) && !ordered(a, b); }
 
@@ -48,10 +41,8 @@ void add_run(std::vector<Run>& runs, const Run& run) {
 void join_runs(std::vector<Run>& runs) {
   constexpr std::size_t kFew = 16;
   if (runs.size() <= kFew) return;
-  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
-    const auto kind = kind_of(a.party), other = kind_of(b.party);
-    return kind != other ? kind < other : a.begin < b.begin;
-  });
+  std::sort(runs.begin(), runs.end(),
+            [](const Run& a, const Run& b) { return a.kind != b.kind ? a.kind < b.kind : a.begin < b.begin; });
   std::size_t kept = 0;
   for (const Run& run : runs) {
     if (kept > 0 && follows(runs[kept - 1], run)) {

@@ -35,6 +35,7 @@ struct Run {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
   Party party;
+  std::uint64_t kind = 0;  // equal for runs of one set whose parties differ by thread and site only
 };
 
 // Adds a run to the earlier ones, or extends one of the last few.

@@ -1,8 +1,9 @@
 #include "support/pairwise.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
+#include <unordered_map>
+#include <utility>
 
 #include "base/text.h"
 
@@ -62,17 +63,56 @@ std::vector<Setting> settings_of(const Case& c) {
   return settings;
 }
 
-// Not of two extents or strides: code is chosen by one of them with a type, a mode or a config.
-std::set<std::string> pairs_of(const Case& c) {
-  const std::vector<Setting> settings = settings_of(c);
-  std::set<std::string> pairs;
-  for (const Setting& a : settings) {
-    for (const Setting& b : settings) {
-      if (a.text < b.text && !(a.size && b.size)) pairs.insert(cat(a.text, " & ", b.text));
+// Numbers for what occurs, in the order of first use: sanitizers make comparisons of texts slow.
+template <class Key>
+class Numbers {
+ public:
+  std::uint32_t of(const Key& key) {
+    return numbers_.emplace(key, static_cast<std::uint32_t>(numbers_.size())).first->second;
+  }
+  std::size_t size() const { return numbers_.size(); }
+
+ private:
+  std::unordered_map<Key, std::uint32_t> numbers_;
+};
+
+// The pairs of settings of each case of a table.
+class Pairs {
+ public:
+  explicit Pairs(const std::vector<Case>& table) {
+    for (const Case& c : table) of_case_.push_back(pairs_of(c));
+    cases_.resize(pairs_.size());
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      for (const std::uint32_t pair : of_case_[i]) cases_[pair].push_back(i);
     }
   }
-  return pairs;
-}
+  std::size_t size() const { return pairs_.size(); }
+  const std::vector<std::uint32_t>& of(std::size_t i) const { return of_case_[i]; }
+  const std::vector<std::size_t>& cases_with(std::uint32_t pair) const { return cases_[pair]; }
+
+ private:
+  // Not of two extents or strides: code is chosen by one of them with a type, a mode or a config.
+  std::vector<std::uint32_t> pairs_of(const Case& c) {
+    std::vector<std::pair<std::uint32_t, bool>> settings;
+    for (const Setting& setting : settings_of(c)) settings.emplace_back(settings_.of(setting.text), setting.size);
+    std::sort(settings.begin(), settings.end());
+    settings.erase(std::unique(settings.begin(), settings.end()), settings.end());
+    std::vector<std::uint32_t> pairs;
+    for (std::size_t i = 0; i < settings.size(); ++i) {
+      for (std::size_t j = i + 1; j < settings.size(); ++j) {
+        const auto& [a, a_is_size] = settings[i];
+        const auto& [b, b_is_size] = settings[j];
+        if (!(a_is_size && b_is_size)) pairs.push_back(pairs_.of(std::uint64_t{a} << 32 | b));
+      }
+    }
+    return pairs;
+  }
+
+  Numbers<std::string> settings_;
+  Numbers<std::uint64_t> pairs_;
+  std::vector<std::vector<std::uint32_t>> of_case_;
+  std::vector<std::vector<std::size_t>> cases_;
+};
 
 std::int64_t cut(std::int64_t extent, std::int64_t most) {
   if (extent <= most) return extent;
@@ -82,23 +122,21 @@ std::int64_t cut(std::int64_t extent, std::int64_t most) {
 }  // namespace
 
 Cover pairwise(const std::vector<Case>& table, std::size_t limit) {
-  std::vector<std::set<std::string>> missing;
-  std::set<std::string> all;
-  for (const Case& c : table) {
-    missing.push_back(pairs_of(c));
-    all.insert(missing.back().begin(), missing.back().end());
-  }
-  Cover cover{{}, all.size(), 0};
+  const Pairs pairs(table);
+  std::vector<std::size_t> missing;  // of each case
+  for (std::size_t i = 0; i < table.size(); ++i) missing.push_back(pairs.of(i).size());
+  std::vector<bool> taken(pairs.size());
+  Cover cover{{}, pairs.size(), 0};
   std::vector<std::size_t> chosen;
   while (chosen.size() < limit) {
-    const auto fewer = [](const auto& a, const auto& b) { return a.size() < b.size(); };
-    const auto best = std::max_element(missing.begin(), missing.end(), fewer);
-    if (best == missing.end() || best->empty()) break;
+    const auto best = std::max_element(missing.begin(), missing.end());
+    if (best == missing.end() || *best == 0) break;
     chosen.push_back(static_cast<std::size_t>(best - missing.begin()));
-    const std::set<std::string> taken = *best;
-    cover.covered += taken.size();
-    for (auto& pairs : missing) {
-      for (const std::string& pair : taken) pairs.erase(pair);
+    cover.covered += *best;
+    for (const std::uint32_t pair : pairs.of(chosen.back())) {
+      if (taken[pair]) continue;
+      taken[pair] = true;
+      for (const std::size_t i : pairs.cases_with(pair)) --missing[i];
     }
   }
   std::sort(chosen.begin(), chosen.end());

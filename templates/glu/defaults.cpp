@@ -86,7 +86,11 @@ Config elements(const Glu& p, const DeviceModel& model) {
   constexpr std::int64_t kMost = 4;
   if (has_sums(p)) return config_for(kElementForm, 16, 1);
   const std::int64_t least = has_blocks(p) ? std::max<std::int64_t>(1, elements_of_block(p) / 32) : 1;
-  return config_for(kElementForm, 16, rows::elements_of_thread(p.width, all_elements(p), least, kMost, model));
+  const auto of_width = [&](std::int64_t width) {
+    return config_for(kElementForm, 16, rows::elements_of_thread(width, all_elements(p), least, kMost, model));
+  };
+  const Config of_row = of_width(p.width);
+  return is_across_rows(p, of_row) ? of_width(kMaxExtent) : of_row;
 }
 
 // Of a block that keeps a row, as many as let a multiprocessor hold most of its threads.

@@ -12,17 +12,25 @@ constexpr std::int64_t kMostKept = 64 << 10;                // bytes of a row wi
 
 }  // namespace
 
+bool is_across_rows(const Glu& p, const Config& c) {
+  const bool alone = !has_blocks(p) && p.scaling != GluScaling::row && !has_sums(p);  // of a row's other elements
+  return alone && c[kForm] == kElementForm && rows::wastes_lanes(p.width, c[kUnroll]);
+}
+
 std::int64_t slot_elements(const Glu& p, const Config& c) {
+  if (is_across_rows(p, c)) return 1;
   if (c[kForm] == kVectorForm) return c[kVector] / size_of(p) / numbers_together(p);
   return has_sums(p) ? kOfLane : c[kUnroll];
 }
 std::int64_t slots_in_flight(const Glu& p, const Config& c) {
   if (p.scaling == GluScaling::row) return 1;
+  if (is_across_rows(p, c)) return c[kUnroll];
   return c[kForm] == kElementForm && !has_sums(p) ? 1 : c[kUnroll];
 }
 
 std::int64_t row_slots(const Glu& p, const Config& c) {
-  return rows::slots_of_row(columns_to_do(p), slot_elements(p, c), c[kForm] == kVectorForm);
+  const bool adjacent = c[kForm] == kVectorForm || is_across_rows(p, c);
+  return rows::slots_of_row(columns_to_do(p), slot_elements(p, c), adjacent);
 }
 
 std::int64_t row_bytes(const Glu& p, const Config& c) {

@@ -27,6 +27,9 @@ inline constexpr std::int64_t kOfLane = rows::kTileColumns / 32;  // elements of
 
 inline std::int64_t size_of(const Glu& p) { return bytes(p.dtype); }
 
+// Whether a thread's elements are of any rows, because whole warps of them would idle at the end of each row.
+bool is_across_rows(const Glu& p, const Config& c);
+
 // Elements of out that a thread has at once, as one access or one by one, and how many of these are in flight.
 std::int64_t slot_elements(const Glu& p, const Config& c);
 std::int64_t slots_in_flight(const Glu& p, const Config& c);

@@ -18,13 +18,19 @@ namespace {
 constexpr std::int64_t kWidest = std::int64_t{1} << 29;
 constexpr std::int64_t kOfLane = rows::kTileColumns / 32;  // elements of a row that a thread has, where there are sums
 
+// Whether a thread's elements are of any rows, because whole warps of them would idle at the end of each row.
+bool is_across_rows(const Pointwise& p, const Config& c) {
+  return c[kForm] != kRows && !has_sums(p) && rows::wastes_lanes(p.width, c[kUnroll]);
+}
+
 // Elements that a thread has at once, and how many of these are in flight. One by one, without sums, `unroll` of them.
 std::int64_t elements_at_once(const Pointwise& p, const Config& c) {
   if (c[kForm] == kRows) return slot_elements(p, c);
+  if (is_across_rows(p, c)) return 1;
   return has_sums(p) ? kOfLane : c[kUnroll];
 }
 std::int64_t in_flight(const Pointwise& p, const Config& c) {
-  return c[kForm] == kRows || has_sums(p) ? c[kUnroll] : 1;
+  return c[kForm] == kRows || has_sums(p) || is_across_rows(p, c) ? c[kUnroll] : 1;
 }
 
 bool vectors_divide(const Pointwise& p, std::int64_t elements) {
@@ -64,8 +70,12 @@ bool find_vectors(const Pointwise& p, const DeviceModel& model, Config& found) {
 }
 
 Config elements(const Pointwise& p, const DeviceModel& model) {
-  const std::int64_t unroll = has_sums(p) ? 1 : rows::elements_of_thread(p.width, all_elements(p), 1, 8, model);
-  return config_for(kRagged, 16, unroll);
+  const auto of_width = [&](std::int64_t width) {
+    const std::int64_t unroll = has_sums(p) ? 1 : rows::elements_of_thread(width, all_elements(p), 1, 8, model);
+    return config_for(kRagged, 16, unroll);
+  };
+  const Config of_row = of_width(p.width);
+  return is_across_rows(p, of_row) ? of_width(kMaxExtent) : of_row;
 }
 
 bool is_too_large(const Pointwise& p) {
@@ -170,7 +180,8 @@ void launch(const Pointwise& p, const PointwiseArgs& a, const DeviceModel& model
   if (has_sums(p)) {  // sums of nothing are zeros, which are written too
     params.sums = rows::launch_tiles(sums_of(p), a.workspace.data, launch);
   } else {
-    const std::int64_t slots = rows::slots_of_row(p.width, elements_at_once(p, config), config[kForm] == kRows);
+    const bool adjacent = config[kForm] == kRows || is_across_rows(p, config);
+    const std::int64_t slots = rows::slots_of_row(p.width, elements_at_once(p, config), adjacent);
     params.slots = common::make_slots(empty ? 0 : static_cast<std::uint64_t>(p.rows),
                                       empty ? 1 : static_cast<std::uint64_t>(slots));
     common::launch_slots(params.slots, static_cast<int>(in_flight(p, config)), config[kThreads], model, launch);

@@ -9,8 +9,13 @@
 namespace quern::rows {
 
 // Slots of a row, of so many elements each: accesses, or elements one by one, whole warps of them.
-inline std::int64_t slots_of_row(std::int64_t width, std::int64_t elements, bool vectors) {
-  return vectors ? width / elements : 32 * common::divide_up(width, 32 * elements);
+inline std::int64_t slots_of_row(std::int64_t width, std::int64_t elements, bool adjacent) {
+  return adjacent ? width / elements : 32 * common::divide_up(width, 32 * elements);
+}
+
+// Whether more than a quarter of the lanes would idle if each row had whole warps of so many elements a thread.
+inline bool wastes_lanes(std::int64_t width, std::int64_t elements) {
+  return 3 * 32 * elements * common::divide_up(width, 32 * elements) > 4 * width;
 }
 
 // Whether so many accesses are fewer than keep the memory of all multiprocessors busy.
@@ -19,7 +24,8 @@ inline bool is_small(std::int64_t accesses, const DeviceModel& model) {
 }
 
 // Elements of a thread, one by one: up to `most`, but no more than a row has for a warp, and fewer where a problem of
-// so many elements in all is small; `least` or more.
+// so many elements in all is small; `least` or more. A width of kMaxExtent: of a thread whose elements may be of
+// several rows.
 inline std::int64_t elements_of_thread(std::int64_t width, std::int64_t all, std::int64_t least, std::int64_t most,
                                        const DeviceModel& model) {
   std::int64_t elements = std::max(least, most);

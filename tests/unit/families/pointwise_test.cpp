@@ -305,6 +305,18 @@ TEST(PointwiseBackward, TakesVectorsThatDivideRowsAndThenAnyAddress) {
   EXPECT_EQ(test::summary("pointwise width=64 x_stride=68 pass=backward"), "rows:8:8 ragged:16:1");
 }
 
+TEST(PointwiseBackward, HasNoWarpOfItsOwnForANarrowRow) {
+  const auto blocks = [](const char* text) {
+    const AnyProblem p = test::problem(text);
+    const PointwiseArgs args;
+    Launch launch;
+    step_of(p).launch(p.data(), &args, generic_model(90), variants_of(p).front().config, launch);
+    return launch.grid[0];
+  };
+  EXPECT_EQ(blocks("pointwise rows=65536 width=33 pass=backward"), 65536U * 33 / 8 / 128) << "eight elements a thread";
+  EXPECT_EQ(blocks("pointwise rows=65536 width=201 pass=backward"), 65536U * 32 / 128) << "most lanes have something";
+}
+
 // act'(z) of a bias and a multiplier by hand: srelu, whose slope is 2z.
 TEST(PointwiseBackward, GradientsAreThoseOfTheFormula) {
   const AnyProblem p = test::problem(

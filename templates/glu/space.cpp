@@ -12,9 +12,12 @@ constexpr std::int64_t kMostKept = 64 << 10;                // bytes of a row wi
 
 }  // namespace
 
+// On an H200 100000 rows of 81 of bf16, 36 % idle, take 24.2 us with warps of their own, 19.4 without; but of fp32 24.0
+// and 24.4, backward of bf16 25.2 and 26.2; 200000 rows of 33, 48 % idle, backward with out 34.2 and 24.6.
 bool is_across_rows(const Glu& p, const Config& c) {
+  const std::int64_t most_idle = is_backward(p) || size_of(p) == 4 ? 40 : 25;
   const bool alone = !has_blocks(p) && p.scaling != GluScaling::row && !has_sums(p);  // of a row's other elements
-  return alone && c[kForm] == kElementForm && rows::wastes_lanes(p.width, c[kUnroll]);
+  return alone && c[kForm] == kElementForm && rows::idle_percent(p.width, c[kUnroll]) > most_idle;
 }
 
 std::int64_t slot_elements(const Glu& p, const Config& c) {

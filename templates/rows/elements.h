@@ -13,9 +13,10 @@ inline std::int64_t slots_of_row(std::int64_t width, std::int64_t elements, bool
   return adjacent ? width / elements : 32 * common::divide_up(width, 32 * elements);
 }
 
-// Whether more than a quarter of the lanes would idle if each row had whole warps of so many elements a thread.
-inline bool wastes_lanes(std::int64_t width, std::int64_t elements) {
-  return 3 * 32 * elements * common::divide_up(width, 32 * elements) > 4 * width;
+// The percentage of lanes that idle where each row has whole warps of so many elements a thread.
+inline std::int64_t idle_percent(std::int64_t width, std::int64_t elements) {
+  const std::int64_t places = 32 * elements * common::divide_up(width, 32 * elements);
+  return places == 0 ? 0 : 100 * (places - width) / places;
 }
 
 // Whether so many accesses are fewer than keep the memory of all multiprocessors busy.

@@ -370,10 +370,12 @@ TEST(GluLaunch, HasAThreadForEachSlot) {
 
 // 16572 rows of 11 took 1.8 times as long as torch.compile's kernel while each row had a warp.
 TEST(GluLaunch, HasNoWarpOfItsOwnForANarrowRow) {
-  EXPECT_EQ(glu_launch("rows=65536 width=33").grid[0], 65536U * 33 / 4 / 128) << "four elements a thread";
+  EXPECT_EQ(glu_launch("rows=65536 width=33").grid[0], 65536U * 33 / 8 / 128) << "eight elements a thread";
+  EXPECT_EQ(glu_launch("rows=65536 width=33 dtype=f32").grid[0], 65536U * 33 / 4 / 128);
   EXPECT_EQ(glu_launch("rows=4096 width=33").grid[0], 4096U * 33 / 2 / 128) << "two, since there are few";
   EXPECT_EQ(glu_launch("rows=65536 width=11 pass=backward").grid[0], 65536U * 11 / 4 / 128);
-  EXPECT_EQ(glu_launch("rows=65536 width=81 scaling=tensor").grid[0], 65536U * 81 / 4 / 128);
+  EXPECT_EQ(glu_launch("rows=65536 width=81 scaling=tensor").grid[0], 65536U * 81 / 8 / 128);
+  EXPECT_EQ(glu_launch("rows=65536 width=81 pass=backward").grid[0], 65536U * 32 / 128) << "a third of the lanes idle";
   EXPECT_EQ(glu_launch("rows=65536 width=101").grid[0], 65536U * 32 / 128) << "most lanes have something to do";
   EXPECT_EQ(glu_launch("rows=65536 width=33 scaling=mx").grid[0], 65536U * 32 / 128) << "a warp has both blocks of 32";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "driver/device.h"
 #include "plan/config.h"
 #include "plan/problem.h"
 
@@ -95,6 +96,11 @@ bool align_alike(const Family& family, const Step& step, const void* problem, co
     if (family.operands[i].bulk && step.alignment(problem, i, a) != step.alignment(problem, i, b)) return false;
   }
   return true;
+}
+
+Config generic_default(const Family& family, const Step& step, const void* problem, std::string_view target) {
+  const Target parsed = parse_target(target);
+  return variants_of(family, step, problem, parsed, generic_model(parsed.arch), "").front().config;
 }
 
 }  // namespace quern

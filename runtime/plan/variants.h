@@ -37,6 +37,8 @@ std::vector<Variant> variants_of(const Family& family, const Step& step, const v
 std::uint32_t largest_alignment(const Family& family, const Step& step, const void* problem, const Config& config);
 // Whether two configs require the same alignment of every operand.
 bool align_alike(const Family& family, const Step& step, const void* problem, const Config& a, const Config& b);
+// The model's default for the generic device of a target, "sm_90a". Throws Error for an unknown target.
+Config generic_default(const Family& family, const Step& step, const void* problem, std::string_view target);
 
 }  // namespace quern
 

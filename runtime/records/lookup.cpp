@@ -99,12 +99,14 @@ FamilyRecords::FamilyRecords(const Family& family, const std::vector<const Recor
 }
 
 std::string FamilyRecords::add(const Record& record, std::set<std::string>& seen) {
-  Item item{&record, nullptr, {}, 0, record.regime != "cold", 0};
+  Item item{&record, nullptr, {}, 0, record.regime != "cold", 0, false};
   if (std::string why = parse_config(record.config, item); !why.empty()) return why;
   AnyProblem problem(family_);
   try {
     parse_fields(family_, fields_of(record.problem), problem.data());
     check_problem(family_, problem.data());
+    const Config base = generic_default(family_, *item.step, problem.data(), record.target);
+    item.is_unusual = !align_alike(family_, *item.step, problem.data(), merged(item, problem.data(), base), base);
   } catch (const Error& error) {
     return error.sentence;
   }
@@ -215,12 +217,16 @@ const Step& FamilyRecords::step_of(const RecordQuery& query) const {
   return query.step == nullptr ? family_.steps[0] : *query.step;
 }
 
-Config FamilyRecords::config_of(const Candidate& candidate, const RecordQuery& query) const {
-  Config config = query.base;
-  for (int i = 0; i < candidate.item->step->parameters.count; ++i) {
-    if ((candidate.item->given >> i & 1U) != 0) config[i] = candidate.item->config[i];
+// What a record says of a problem's config; the rest is `base`.
+Config FamilyRecords::merged(const Item& item, const void* problem, const Config& base) {
+  Config config = base;
+  for (int i = 0; i < item.step->parameters.count; ++i) {
+    if ((item.given >> i & 1U) != 0) config[i] = item.config[i];
   }
-  return normalized(step_of(query), query.problem, config);
+  return normalized(*item.step, problem, config);
+}
+Config FamilyRecords::config_of(const Candidate& candidate, const RecordQuery& query) const {
+  return merged(*candidate.item, query.problem, query.base);
 }
 
 bool FamilyRecords::is_legal(const Candidate& candidate, const RecordQuery& query) const {
@@ -228,8 +234,11 @@ bool FamilyRecords::is_legal(const Candidate& candidate, const RecordQuery& quer
   if (candidate.item->step != &step) return false;
   const Config config = config_of(candidate, query);
   // What is borrowed from another problem must be a kernel of the kind that the default is here; what it demands of
-  // addresses tells. A row that no vector divides has nothing to say about one that a vector divides.
-  if (!candidate.exact && !align_alike(family_, step, query.problem, config, query.base)) return false;
+  // addresses tells. A row that no vector divides has nothing to say about one that a vector divides, nor has one that
+  // a vector divides, but for which elements one by one were faster, about rows for which they are the default.
+  if (!candidate.exact &&
+      (candidate.item->is_unusual || !align_alike(family_, step, query.problem, config, query.base)))
+    return false;
   return violated(step, config, query.problem, query.target).empty();
 }
 

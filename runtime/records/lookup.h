@@ -3,9 +3,9 @@
 // Records and problems share a bucket if they have the same target and equal fields apart from extents. The distance in
 // a bucket is the sum over the extents of the absolute log2 ratio (in octaves). An extent that is open in the query
 // adds nothing. A config is taken from another problem only if it demands the same alignment of the operands' addresses
-// as the default. Ties go to the cold regime, then the larger problem, then the newer record. Distances are integers
-// (fractions of an octave), so ties are the same on every machine, and keys that were compiled ahead are the keys that
-// are requested.
+// as the default, there and here. Ties go to the cold regime, then the larger problem, then the newer record. Distances
+// are integers (fractions of an octave), so ties are the same on every machine, and keys that were compiled ahead are
+// the keys that are requested.
 #ifndef QUERN_RECORDS_LOOKUP_H_
 #define QUERN_RECORDS_LOOKUP_H_
 
@@ -69,6 +69,7 @@ class FamilyRecords {
     std::uint32_t given;  // bit i: the record sets parameter i
     bool warm;
     std::int64_t size;  // sum of the extents' octaves
+    bool is_unusual;    // a kernel of another kind than its problem's default
   };
   // The records of one device in a bucket. The extents of item i begin at i * extents_.size().
   struct Group {
@@ -94,6 +95,7 @@ class FamilyRecords {
   Asked asked(const RecordQuery& query) const;
   Candidate candidate(const Group& group, std::size_t item, const Asked& asked) const;
   const Step& step_of(const RecordQuery& query) const;
+  static Config merged(const Item& item, const void* problem, const Config& base);
   Config config_of(const Candidate& candidate, const RecordQuery& query) const;
   bool is_legal(const Candidate& candidate, const RecordQuery& query) const;
   Candidate best_after(const Candidate& after, const Bucket& bucket, const RecordQuery& query, const Asked& asked,

@@ -98,9 +98,13 @@ bool align_alike(const Family& family, const Step& step, const void* problem, co
   return true;
 }
 
-Config generic_default(const Family& family, const Step& step, const void* problem, std::string_view target) {
+Config default_on(const Family& family, const Step& step, const void* problem, std::string_view target,
+                  const std::string& device) {
   const Target parsed = parse_target(target);
-  return variants_of(family, step, problem, parsed, generic_model(parsed.arch), "").front().config;
+  Device named;
+  named.name = device;
+  named.arch = parsed.arch;
+  return variants_of(family, step, problem, parsed, model_of(named), "").front().config;
 }
 
 }  // namespace quern

@@ -37,8 +37,10 @@ std::vector<Variant> variants_of(const Family& family, const Step& step, const v
 std::uint32_t largest_alignment(const Family& family, const Step& step, const void* problem, const Config& config);
 // Whether two configs require the same alignment of every operand.
 bool align_alike(const Family& family, const Step& step, const void* problem, const Config& a, const Config& b);
-// The model's default for the generic device of a target, "sm_90a". Throws Error for an unknown target.
-Config generic_default(const Family& family, const Step& step, const void* problem, std::string_view target);
+// The model's default on a device, by the driver's name, and for a target, "sm_90a". Throws Error for an unknown
+// target.
+Config default_on(const Family& family, const Step& step, const void* problem, std::string_view target,
+                  const std::string& device);
 
 }  // namespace quern
 

@@ -73,7 +73,8 @@ struct FamilyRecords::Asked {
 struct FamilyRecords::Candidate {
   const Item* item = nullptr;
   std::int64_t distance = 0;
-  bool exact = false;
+  bool exact = false;  // what the query closes is the record's
+  bool own = false;    // and it closes all
 };
 
 std::string how_text(const FoundRecord& found) {
@@ -105,14 +106,13 @@ std::string FamilyRecords::add(const Record& record, std::set<std::string>& seen
   try {
     parse_fields(family_, fields_of(record.problem), problem.data());
     check_problem(family_, problem.data());
-    const Config base = generic_default(family_, *item.step, problem.data(), record.target);
-    item.is_unusual = !align_alike(family_, *item.step, problem.data(), merged(item, problem.data(), base), base);
   } catch (const Error& error) {
     return error.sentence;
   }
   for (const Field* field : extents_) {
     if (get_integer(*field, problem.data()) == kOpen) return cat(field->name, " is open");
   }
+  item.is_unusual = is_unusual(item, problem.data());
   if (!seen.insert(subject_of(family_, *item.step, problem.data(), record)).second) return {};
   if (record.target.size() > 16) return cat("unknown target ", record.target);
   Group& group = group_for(shape_of(problem.data(), record.target), record.device);
@@ -124,6 +124,16 @@ std::string FamilyRecords::add(const Record& record, std::set<std::string>& seen
   group.items.push_back(item);
   ++size_;
   return {};
+}
+
+// A target that this version does not know has no default to compare with.
+bool FamilyRecords::is_unusual(const Item& item, const void* problem) const {
+  try {
+    const Config base = default_on(family_, *item.step, problem, item.record->target, item.record->device);
+    return !align_alike(family_, *item.step, problem, merged(item, problem, base), base);
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 // As config_text writes it, or in the form of --config.
@@ -187,13 +197,17 @@ FamilyRecords::Asked FamilyRecords::asked(const RecordQuery& query) const {
 }
 
 FamilyRecords::Candidate FamilyRecords::candidate(const Group& group, std::size_t item, const Asked& asked) const {
-  Candidate candidate{&group.items[item], 0, true};
+  Candidate candidate{&group.items[item], 0, true, true};
   const std::size_t first = item * extents_.size();
   for (std::size_t i = 0; i < extents_.size(); ++i) {
-    if (asked.values[i] == kOpen) continue;
+    if (asked.values[i] == kOpen) {
+      candidate.own = false;
+      continue;
+    }
     candidate.distance += std::abs(group.octaves[first + i] - asked.octaves[i]);
     candidate.exact = candidate.exact && group.values[first + i] == asked.values[i];
   }
+  candidate.own = candidate.own && candidate.exact;
   return candidate;
 }
 
@@ -236,8 +250,7 @@ bool FamilyRecords::is_legal(const Candidate& candidate, const RecordQuery& quer
   // What is borrowed from another problem must be a kernel of the kind that the default is here; what it demands of
   // addresses tells. A row that no vector divides has nothing to say about one that a vector divides, nor has one that
   // a vector divides, but for which elements one by one were faster, about rows for which they are the default.
-  if (!candidate.exact &&
-      (candidate.item->is_unusual || !align_alike(family_, step, query.problem, config, query.base)))
+  if (!candidate.own && (candidate.item->is_unusual || !align_alike(family_, step, query.problem, config, query.base)))
     return false;
   return violated(step, config, query.problem, query.target).empty();
 }

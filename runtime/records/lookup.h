@@ -2,10 +2,10 @@
 //
 // Records and problems share a bucket if they have the same target and equal fields apart from extents. The distance in
 // a bucket is the sum over the extents of the absolute log2 ratio (in octaves). An extent that is open in the query
-// adds nothing. A config is taken from another problem only if it demands the same alignment of the operands' addresses
-// as the default, there and here. Ties go to the cold regime, then the larger problem, then the newer record. Distances
-// are integers (fractions of an octave), so ties are the same on every machine, and keys that were compiled ahead are
-// the keys that are requested.
+// adds nothing. A config is taken from another problem, or for an open extent, only if it demands the same alignment of
+// the operands' addresses as the default, there and here. Ties go to the cold regime, then the larger problem, then the
+// newer record. Distances are integers (fractions of an octave), so ties are the same on every machine, and keys that
+// were compiled ahead are the keys that are requested.
 #ifndef QUERN_RECORDS_LOOKUP_H_
 #define QUERN_RECORDS_LOOKUP_H_
 
@@ -89,6 +89,7 @@ class FamilyRecords {
   // "" or why the record cannot be used.
   std::string add(const Record& record, std::set<std::string>& seen);
   std::string parse_config(const std::string& text, Item& item) const;
+  bool is_unusual(const Item& item, const void* problem) const;
   Group& group_for(const Shape& shape, const std::string& device);
   const Bucket* find_bucket(const Shape& shape) const;
   Shape shape_of(const void* problem, std::string_view target) const;

@@ -147,6 +147,13 @@ TEST_F(Lookup, AKernelThatIsNotTheDefaultsKindStaysWithItsProblem) {
   EXPECT_EQ(answer("gather rows=8 count=8 width=4096"), "2 exact");
   EXPECT_EQ(answer("gather rows=8 count=8 width=4097"), "nothing");
   EXPECT_EQ(answer("gather rows=8 count=8 width=2048"), "nothing");
+  EXPECT_EQ(answer("gather width=4096"), "nothing") << "any rows";
+}
+
+TEST_F(Lookup, ARecordOfATargetThatIsNotKnownIsOfItsProblem) {
+  add("gather rows=8 count=8 width=64", "unroll=4");
+  records_[0].target = "sm_121a";
+  EXPECT_EQ(answer("gather rows=8 count=8 width=64", kH200, {121, "a"}), "4 exact");
 }
 
 TEST_F(Lookup, TheColdRegimeComesFirst) {

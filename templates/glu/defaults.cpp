@@ -82,7 +82,7 @@ void choose_hints(const Glu& p, const DeviceModel& model, Config& config) {
 
 // At most four elements a thread: on an H200 112 rows of 6413 of fp32 take 3.71 us with four, 4.61 with eight, of bf16
 // 2.71 and 2.83; 4000 x 1001 of fp32 12.88 and 14.03, backward 300 x 1001 of bf16 2.40 and 3.93. Across rows eight
-// of two bytes: 200000 x 33 take 15.3 us with four, 14.9 with eight, 100000 x 81 18.4 and 17.9.
+// of two bytes: 200000 x 33 take 15.3 us with four, 14.9 with eight, 100000 x 81 18.4 and 17.9 in one run.
 Config elements(const Glu& p, const DeviceModel& model) {
   constexpr std::int64_t kMost = 4;
   if (has_sums(p)) return config_for(kElementForm, 16, 1);

@@ -81,8 +81,8 @@ test_wheels=$(python_test_wheels) || fail "could not get NumPy"
 version=$(sed -nE 's/^project\(quern VERSION ([0-9.]+).*/\1/p' "$root/CMakeLists.txt")
 
 check "pip says which package is missing" says_what_is_missing
-# Without optimization, which is half of a build's time, and by clang, which takes half of the rest. Neither changes
-# anything of what is checked here but the size.
+# Without optimization, which is half of a build's time, and by clang, which takes half of the rest. The size is
+# another one then, and the tag is that of clang's wheel.
 check "the wheel builds" env CC=clang CXX=clang++ "$root/tools/wheel.sh" "$work/dist" --config-settings "build-dir=$work/build" \
   --config-settings "cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG"
 wheel=$(find "$work/dist" -name '*.whl')

@@ -20,7 +20,7 @@ usage: tools/test.sh [STAGE…]     all of them when none is named
   docs       the commands, listings, examples, links and names of every page and help text
   consumer   host applications against the installed package, add_subdirectory, pkg-config and what cpack makes
   gpu        the kernels on a GPU; skipped where there is none
-  compile12  a tenth and a twentieth of them with the newest NVRTC of CUDA 12
+  compile12  a fifth and a tenth of them with the newest NVRTC of CUDA 12
   asan       the unit, store and host tiers under AddressSanitizer and UndefinedBehaviorSanitizer; not every kernel again
   tsan       the tests of the unit tier that start threads, under ThreadSanitizer
   fuzz       the readers of files: the kept inputs, then libFuzzer for 5 s each; tools/fuzz.sh does it for longer
@@ -78,7 +78,7 @@ stage_compile12() {
   # What does not use NVRTC has run in the tier. Nor do counts of images depend on it: they are of keys, and what the
   # tests named here compile are forms that the long lists have.
   local same='HostCompile.*:*ShareImages:*FewImages:*TwoImages'
-  export QUERN_NVRTC=$nvrtc QUERN_TEST_STRIDE=10 GTEST_FILTER=-$same
+  export QUERN_NVRTC=$nvrtc QUERN_TEST_STRIDE=5 GTEST_FILTER=-$same
   tests_of dev '^compile_[0-9]+$'
 }
 # The sanitizers of GCC up to 13 take a thread-local block of a loaded library that happens to begin 16 bytes into a

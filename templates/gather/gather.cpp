@@ -314,8 +314,9 @@ struct GatherFamily {
   //   1277 of 576 bytes from 21 rows 1.46 and 1.67;
   // - others: both hints, which gain 1 to 3 % up to 20 MB and up to 12 % in small problems. Not for short rows, where
   //   adjacent rows share fetched sectors, unless they are few (2687 of 192 bytes 1.90 us, without hints 2.15; 4000 of
-  //   160 bytes 2.05 and 2.33; 10000 of 144 bytes 2.37 and 2.58), nor for windows and narrow elements, which share
-  //   their reads through L1;
+  //   160 bytes 2.05 and 2.33; 10000 of 144 bytes 2.37 and 2.58; 10000 of 64 bytes 2.21 and 2.32; 22000 of 72
+  //   bytes 2.41 and 2.53, but 150000 of them 8.19 and 7.45), nor for windows and narrow elements, which share their
+  //   reads through L1;
   // - but few long rows in narrow elements have both, and larger blocks (320 of 6428 bytes 2.26 us; reads without the
   //   hint 2.38, blocks of 128 threads 2.55).
   static Config preferred(const Gather& p, const Target& target, const DeviceModel& model) {
@@ -323,7 +324,7 @@ struct GatherFamily {
     Config config = shape_for(p, few_rows_vector(p, widest, model), model);
     const bool repeats = p.count != kOpen && p.rows != kOpen && p.count > p.rows + p.rows / 4;
     const bool few = few_slots(p, model, config[kVector], 3072);
-    const bool long_rows = config[kForm] == kWhole && widest >= 8 && row_bytes(p) >= (few ? 128 : 256);
+    const bool long_rows = config[kForm] == kWhole && widest >= 8 && row_bytes(p) >= (few ? 64 : 256);
     const bool often = config[kForm] == kWhole && widest >= 8 && row_bytes(p) >= 128 && are_read_often(p) &&
                        !few_slots(p, model, row_bytes(p), 4);
     const bool narrow = are_narrow_and_long(config, row_bytes(p) / config[kVector]);

@@ -126,7 +126,9 @@ TEST(GatherVariants, RowsThatAreReadAgainStayInL2UnlessTheyAreFew) {
   EXPECT_EQ(hints("gather rows=4000 count=4000 width=1024"), "1:1") << "read once";
   EXPECT_EQ(hints("gather rows=4000 count=4000 width=64"), "1:1") << "short, but few";
   EXPECT_EQ(hints("gather rows=400000 count=400000 width=64"), "0:0") << "short";
-  EXPECT_EQ(hints("gather rows=4000 count=4000 width=60"), "0:0") << "so short that rows share sectors";
+  EXPECT_EQ(hints("gather rows=10000 count=22000 width=60"), "1:1") << "also where some are read again";
+  EXPECT_EQ(hints("gather rows=100000 count=150000 width=36"), "0:1") << "many short ones";
+  EXPECT_EQ(hints("gather rows=4000 count=4000 width=28"), "0:0") << "so short that rows share sectors";
   EXPECT_EQ(hints("gather rows=75 count=320 width=1607 dtype=f32"), "1:1") << "few long ones in narrow elements";
 }
 

@@ -134,9 +134,11 @@ Config with_slots(const Pointwise& p, const DeviceModel& model, Config config) {
 // A thread that reads a broadcast row once uses it for as many slots as leave each multiprocessor 1024 threads. Wider
 // slots, and elements of broadcast columns, take the registers of more than one; with four elements a slot there is
 // less to share (on an H200, 100000 x 33 in fp32: 11.0 us, with two 11.4, with four 11.7), and beside an activation
-// of a few instructions nothing is gained (30000 x 2004 of relu in bf16: 58.2 us, with two 59.7, with four 60.7).
+// of a few instructions nothing is gained (30000 x 2004 of relu in bf16: 58.2 us, with two 59.7, with four 60.7). Nor
+// with a second operand: 17424 x 251 of silu in f16 7.88 us, with two 8.42, with four 8.74, 60000 x 251 22.5, 23.0
+// and 23.4.
 std::int32_t cycles_in_flight(const Pointwise& p, std::int64_t elements, const DeviceModel& model) {
-  if (has_columns(p) || elements != 8 || is_simple(p)) return 1;
+  if (has_columns(p) || has_y(p) || elements != 8 || is_simple(p)) return 1;
   const std::int64_t threads = 1024 * std::int64_t{model.multiprocessors};
   const std::int64_t slots = p.rows == kOpen ? 2 * threads : p.rows * p.width / elements;
   return slots >= 4 * threads ? 4 : slots >= 2 * threads ? 2 : 1;

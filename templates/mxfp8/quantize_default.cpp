@@ -31,11 +31,13 @@ bool has_tiles(const Mxfp8& p, const DeviceModel& model, const Config& config, s
   return tiles_of(p, config) >= each * model.multiprocessors;
 }
 
-// Tiles by the rows that they have: one of a matrix of 32 rows counts as a quarter, as three of four threads are idle.
+// Tiles by the rows that they have: one of a matrix of up to 32 rows counts as a quarter, as three of four warps have
+// none.
 std::int64_t filled_tiles(const Mxfp8& p, const Config& config) {
   const std::int64_t rows = matrix_of(p).rows;
-  return rows != kOpen && rows < kTileRows && p.groups == 0 ? tiles_of(p, config) * rows / kTileRows
-                                                            : tiles_of(p, config);
+  return rows != kOpen && rows < kTileRows && p.groups == 0
+             ? tiles_of(p, config) * std::max<std::int64_t>(rows, kBand) / kTileRows
+             : tiles_of(p, config);
 }
 
 // Narrows tiles while half of one would have no columns (29440 x 32, direction col: 3.5 us on an H200, narrower 2.7),

@@ -119,8 +119,20 @@ QUERN_DEVICE void write_stack(const KernelParams& p, const ThreadPosition& at) {
   if constexpr (kCluster > 1) write_gathered(p, at);
 }
 
-QUERN_DEVICE void run_tile(const KernelParams& p, u32 tile) {
-  const ThreadPosition at = thread_position(p, tile);
+// Blocked scales: of a warp below the matrix zeros are to be written, and nothing to be read. On an H200 37 matrices of
+// 5 x 2464 take 4.2 us, where such warps quantize zeros 4.4.
+constexpr bool kSkipsPadding =
+    spec::cut_bands && spec::blocked && kRowScales && !kSquare && !spec::col && !spec::bias_gradient;
+QUERN_DEVICE bool is_padding(const ThreadPosition& at) {
+  return kSkipsPadding && at.first_row + static_cast<i64>(threadIdx.x / 32 * kBand) >= at.part.rows;
+}
+QUERN_DEVICE void put_no_scales(const ThreadPosition& at) {
+#pragma unroll
+  for (u32 row = threadIdx.x % kLanes; row < kRows; row += kLanes) put_row_scale(at, row, 0);
+}
+
+QUERN_DEVICE void quantize_tile(const KernelParams& p, const ThreadPosition& at) {
+  if (is_padding(at)) return put_no_scales(at);
   Patch patch = read(p, at);
   if constexpr (spec::bias_gradient) {
     put_band_sums(at, patch.sums);
@@ -133,6 +145,11 @@ QUERN_DEVICE void run_tile(const KernelParams& p, u32 tile) {
   } else {
     quantize_lines(p, at, patch);
   }
+}
+
+QUERN_DEVICE void run_tile(const KernelParams& p, u32 tile) {
+  const ThreadPosition at = thread_position(p, tile);
+  quantize_tile(p, at);
   if constexpr (kCluster > 1) {
     if (tile == 0) cluster_wait();
   }

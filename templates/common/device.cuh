@@ -71,6 +71,16 @@ QUERN_DEVICE u64 opaque(u64 x) {
   return x;
 }
 
+// Reads that are before it in the source are issued before what uses them after it. Else ptxas moves reads behind the
+// arithmetic on earlier ones where that saves registers, and a thread waits for memory once for each: a sum of fifteen
+// rows waited eight times. ptxas moves nothing across a branch, and this is one. `never` is false, which the compiler
+// must not know: a comparison with a parameter.
+QUERN_DEVICE void issue_reads([[maybe_unused]] bool never) {
+#ifdef __CUDA_ARCH__
+  if (never) asm volatile("trap;");
+#endif
+}
+
 }  // namespace quern::common
 
 #endif  // QUERN_COMMON_DEVICE_CUH_

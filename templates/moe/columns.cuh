@@ -18,7 +18,7 @@ QUERN_DEVICE Readable source_bytes(const Params& p) {
 }
 
 template <u32 kCount>
-QUERN_DEVICE void read_columns(const Params& p, const Readable& bytes, bool wanted, u64 row, u32 first,
+QUERN_DEVICE void read_columns(const Params& p, const Readable& bytes, bool wanted, u32 row, u32 first,
                                ColumnBits (&bits)[kCount]) {
 #pragma unroll
   for (u32 i = 0; i < kCount; ++i) {
@@ -29,7 +29,7 @@ QUERN_DEVICE void read_columns(const Params& p, const Readable& bytes, bool want
 
 // Nothing where vectors are not columns: that code is not run.
 template <u32 kCount, class Vectors>
-QUERN_DEVICE void values_of(const Params& p, const Readable& bytes, u64 row, u32 first,
+QUERN_DEVICE void values_of(const Params& p, const Readable& bytes, u32 row, u32 first,
                             const ColumnBits (&bits)[kCount], Vectors& values) {
   if constexpr (kRagged) {
 #pragma unroll
@@ -40,7 +40,7 @@ QUERN_DEVICE void values_of(const Params& p, const Readable& bytes, u64 row, u32
 
 // Zeros, or elements of the next row, beyond the end of the row.
 template <class Vectors>
-QUERN_DEVICE void load_columns(const Params& p, const Readable& bytes, u64 row, u32 first, Vectors& values) {
+QUERN_DEVICE void load_columns(const Params& p, const Readable& bytes, u32 row, u32 first, Vectors& values) {
   ColumnBits bits[kUnroll];
   read_columns(p, bytes, true, row, first, bits);
   values_of(p, bytes, row, first, bits, values);
@@ -48,9 +48,9 @@ QUERN_DEVICE void load_columns(const Params& p, const Readable& bytes, u64 row, 
 
 // All lanes of a group have the same row.
 template <class Vectors>
-QUERN_DEVICE void put_columns(const Params& p, u64 row, u32 first, const Vectors& values) {
+QUERN_DEVICE void put_columns(const Params& p, u32 row, u32 first, const Vectors& values) {
   if constexpr (kRagged) {
-    store_columns<kElementBytes, kStore, kLanes>(group_mask(), static_cast<u8*>(p.out) + row * p.row_bytes,
+    store_columns<kElementBytes, kStore, kLanes>(group_mask(), of_row(p, static_cast<u8*>(p.out), row),
                                                  static_cast<i64>(p.row_bytes), first, values);
   }
 }

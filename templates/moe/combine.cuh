@@ -28,11 +28,12 @@ QUERN_DEVICE Weights load_weights(const Params& p, u64 token, u32 first, const R
 using Values = Vector<kVector>[kUnroll];
 using Sums = float[kUnroll][kElements];
 
-QUERN_DEVICE void load_part(const Params& p, const void* rows, u64 row, const Part& part, Values& values) {
+// `first`: the part's first vector of row 0.
+QUERN_DEVICE void load_part(const Params& p, const u8* first, u32 row, const Part& part, Values& values) {
+  const u8* const from = of_row(p, first, row);
 #pragma unroll
   for (u32 i = 0; i < kUnroll; ++i) {
-    const u32 column = part.column_of(i);
-    if (column < p.vectors) values[i] = load<kVector, kLoad>(vector_at(p, rows, row, column));
+    if (part.column_of(i) < p.vectors) values[i] = load<kVector, kLoad>(from + i * (kLanes * kVector));
   }
 }
 
@@ -67,11 +68,13 @@ QUERN_DEVICE void add_routes(const Params& p, const Part& part, u32 first, Sums&
   const Rows rows = load_rows(p, part.row, first);
   const Weights weights = load_weights(p, part.row, first, rows);
   if constexpr (kRagged) return add_ragged(p, part, rows, weights, sums);
+  const u8* const source = vector_at(p, p.source, 0, part.column);
   Values values[kBatch] = {};
 #pragma unroll
   for (u32 i = 0; i < kBatch; ++i) {
-    if (has_row(p, rows.of[i])) load_part(p, p.source, rows.of[i], part, values[i]);
+    if (has_row(p, rows.of[i])) load_part(p, source, rows.of[i], part, values[i]);
   }
+  issue_reads(p.capacity == kNoRow);
 #pragma unroll
   for (u32 i = 0; i < kBatch; ++i) {
     if (has_row(p, rows.of[i])) add(values[i], weights.of[i], sums);
@@ -84,7 +87,7 @@ QUERN_DEVICE void add_residual(const Params& p, const Part& part, Sums& sums) {
     const u8* const begin = static_cast<const u8*>(p.residual);
     load_columns(p, Readable{begin, begin + p.tokens * p.row_bytes}, part.row, part.column, values);
   } else {
-    load_part(p, p.residual, part.row, part, values);
+    load_part(p, vector_at(p, p.residual, 0, part.column), part.row, part, values);
   }
 #pragma unroll
   for (u32 i = 0; i < kUnroll; ++i) {
@@ -96,6 +99,7 @@ QUERN_DEVICE void add_residual(const Params& p, const Part& part, Sums& sums) {
 }
 
 QUERN_DEVICE void combine_part(const Params& p, const Part& part) {
+  if (!kRagged && part.column >= p.vectors) return;
   Sums sums = {};
 #pragma unroll 1
   for (u32 first = 0; first < kTopk; first += kBatch) add_routes(p, part, first, sums);

@@ -25,14 +25,14 @@ QUERN_DEVICE void store_scaled(const Params& p, u32 row, float weight, const Seg
     for (u32 s = 0; s < kSteps; ++s) scaled.chunks[s] = scaled_chunk(segment.chunks[s], weight);
     return put_columns(p, row, column_of(number, 0, 0), scaled.chunks);
   }
+  u8* const to = vector_at(p, p.out, row, column_of(number, 0, 0));
 #pragma unroll
   for (u32 s = 0; s < kSteps; ++s) {
     const Vector<16> chunk = scaled_chunk(segment.chunks[s], weight);
 #pragma unroll
     for (u32 i = 0; i < kVectorsOfChunk; ++i) {
-      const u32 column = column_of(number, s, i);
-      if (column < p.vectors)
-        store<kVector, kStore>(vector_at(p, p.out, row, column), piece_of<kVector>(chunk, static_cast<int>(i)));
+      if (column_of(number, s, i) < p.vectors)
+        store<kVector, kStore>(to + after_first(s, i), piece_of<kVector>(chunk, static_cast<int>(i)));
     }
   }
 }
@@ -86,21 +86,8 @@ QUERN_DEVICE void store_probs(const Params& p, const Token& token) {
     return;
   }
 #pragma unroll 1
-  for (u32 k = token.thread(); k < kTopk; k += kLanes * kWarps)
+  for (u32 k = token.first_route + token.thread(); k < token.end_route; k += kLanes * kWarps)
     store<kProb>(prob_at(p.out_probs, token.number * kTopk + k), sum_of_route(p, token, k));
-}
-
-// Where a warp begins.
-struct Work {
-  u32 segment;
-  u32 route;
-};
-
-// Where a token has more warps than segments, several share the routes of a segment.
-QUERN_DEVICE Work work_of_warp(const Params& p, const Token& token) {
-  if (kWarps == 1 || p.route_shares == 1) return {token.warp, 0};
-  const u32 share = token.warp / p.parts;
-  return {share < p.route_shares ? token.warp - share * p.parts : p.parts, share * kBatch};
 }
 
 QUERN_DEVICE void move_rows(const Params& p) {
@@ -108,12 +95,11 @@ QUERN_DEVICE void move_rows(const Params& p) {
     if (blockIdx.x < p.pad_blocks) return clear_pads(p);
   }
   const Token token = token_of_thread(p);
-  const Work work = work_of_warp(p, token);
 #pragma unroll 1
-  for (u32 segment = work.segment; segment < p.parts; segment += kWarps) {
+  for (u32 segment = token.warp; segment < p.parts; segment += kWarps) {
     const Segment gradient = load_segment(p, p.source, token.number, token.inside, segment);
 #pragma unroll 1
-    for (u32 first = work.route; first < kTopk; first += p.route_shares * kBatch)
+    for (u32 first = token.first_route; first < token.end_route; first += kBatch)
       routes_of_segment(p, token, gradient, segment, first);
   }
   if constexpr (kWarps == 1) __syncwarp();

@@ -14,7 +14,7 @@ static_assert(kWarps == 1 || kLanes == 32, "the warps of a row are whole");
 
 // What a team has of a row at once.
 struct TeamPart {
-  u64 row;
+  u32 row;
   u32 column;  // of this thread's first vector; the others are kTeam apart
 
   QUERN_DEVICE u32 column_of(u32 i) const { return column + i * kTeam; }
@@ -76,7 +76,7 @@ QUERN_DEVICE void move_rows(const Params& p) {
   if constexpr (spec::pads) {
     if (blockIdx.x < p.pad_blocks) return clear_pads(p);
   }
-  const u64 token = group_from(p.pad_blocks) / kWarps;
+  const u32 token = static_cast<u32>(group_from(p.pad_blocks) / kWarps);
   if (token >= p.tokens) return;
   const u32 member = threadIdx.x % kTeam;
   dispatch_row(p, {token, member});

@@ -45,7 +45,7 @@ QUERN_DEVICE void dispatch_part(const Params& p, const Part& part) {
   }
   multiply(token_factor(p, part.row), values);
   const auto made = make(p, values);
-  if constexpr (kBlocked) store_made_scales(p, part, static_cast<u32>(part.row), false, made);
+  if constexpr (kBlocked) store_made_scales(p, part, part.row, false, made);
   put_rows(p, part.row, [&](u32 row, bool zero, float) { store_part(p, part, row, zero, made); });
 }
 

@@ -23,7 +23,7 @@ QUERN_DEVICE void add_segment(const Segment& gradient, float factor, SegmentSums
   }
 }
 
-QUERN_DEVICE void store_sums(const Params& p, u64 token, u32 number, const SegmentSums& sums) {
+QUERN_DEVICE void store_sums(const Params& p, u32 token, u32 number, const SegmentSums& sums) {
   Vector<16> made[kSteps];
 #pragma unroll
   for (u32 s = 0; s < kSteps; ++s) made[s] = pack<Element, kChunk>(sums.of[s]);

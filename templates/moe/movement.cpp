@@ -56,16 +56,22 @@ std::string check_factors(const Movement& m) {
   return {};
 }
 
+// Row lengths are parameters of 32 bits.
+std::string check_row_length(const Movement& m) {
+  if (m.hidden <= std::numeric_limits<std::uint32_t>::max() / bytes(m.dtype)) return {};
+  return "hidden is too large: a row must have fewer than 2^32 bytes";
+}
+
 std::string check_rows(const Movement& m) {
   if (m.rules.capacity > kMostRows) return "capacity must be fewer than 2^31 rows";
-  if (m.tokens == kOpen) return {};
+  if (m.tokens == kOpen) return check_row_length(m);
   if (m.tokens > kMostRows / m.topk || capacity_of(m) > kMostRows)
     return "tokens, topk and the padding are too many: fewer than 2^31 rows";
   std::int64_t all = 0;
   if (__builtin_mul_overflow(std::max(m.tokens, capacity_of(m)), std::max<std::int64_t>(1, m.hidden), &all) ||
       all > kMaxExtent)
     return "hidden is too large for this many rows: at most 2^46 elements";
-  return {};
+  return check_row_length(m);
 }
 
 // The routing that all operands of a problem are of, and its map.

@@ -18,14 +18,22 @@ std::int64_t segments_of(const Movement& m) { return divide_up(row_bytes(m), kCh
 constexpr std::int64_t kFewWarps = 16;  // of a multiprocessor
 
 // Whether a multiprocessor would have at most so many warps, with `warps` for each token.
-bool are_few(const Movement& m, const DeviceModel& model, std::int64_t warps, std::int64_t most = kFewWarps) {
-  return m.tokens != kOpen && m.tokens * warps <= most * model.multiprocessors;
+bool are_few(const Movement& m, const DeviceModel& model, std::int64_t warps) {
+  return m.tokens != kOpen && m.tokens * warps <= kFewWarps * model.multiprocessors;
 }
 
 // The rows of a token that are summed: of few tokens all routes at once, also those that have no row for want of
-// experts.
+// experts, but not of long rows: on an H200 1379 of 31 KB from two experts and six routes take 32.4 us, so 34.4.
 std::int64_t summed_rows(const Movement& m, const DeviceModel& model) {
-  return are_few(m, model, 1) ? m.topk : most_routes(m);
+  const bool few = are_few(m, model, 1) && m.tokens * row_bytes(m) <= std::int64_t{4} << 20;
+  return few ? m.topk : most_routes(m);
+}
+
+// Whether sums of more than eight rows are of narrower vectors, so that a thread has up to sixteen in flight: while L2
+// has room for all that is read. On an H200 981 rows of 3584 bytes from thirteen 13.9 us for 14.2, 4724 of 640 bytes
+// from eleven 10.8 for 11.1, 300 of 14336 bytes from eleven 14.2 for 15.2; but 1500 of them from sixteen 89.4 for 86.3.
+bool sums_many_at_once(const Movement& m) {
+  return most_routes(m) > 8 && m.tokens != kOpen && m.tokens * m.topk * row_bytes(m) <= std::int64_t{48} << 20;
 }
 
 // The most vectors for each thread. Without the number of tokens: as for many of them.
@@ -54,36 +62,28 @@ std::int64_t lanes_of_sum(std::int64_t vectors, std::int64_t lanes) {
 
 // A warp for each segment of a row, as a power of two: its loads are all in flight at once. On an H200, 4096 x 7168
 // with eight routes: one warp 266 us, four 262, eight 259; 16384 x 4096, two segments a warp 441, one 437, half of one
-// 450. Of few tokens more, which share the routes of a segment, two or more each: 42 x 1536 with seven routes 4.0 us,
-// with a warp for each segment 7.0; 513 x 3776 with eight 7.0 and 7.4.
-std::int64_t warps_of_token(const Movement& m, const DeviceModel& model) {
-  std::int64_t warps = std::min<std::int64_t>(8, power_of_two_from(segments_of(m)));
-  if (m.form != Form::combine_gradient) return warps;
-  while (2 * warps <= std::min<std::int64_t>(8, segments_of(m) * divide_up(m.topk, 2)) &&
-         are_few(m, model, 2 * warps, 2 * kFewWarps))
-    warps *= 2;
-  return warps;
-}
+// 450.
+std::int64_t warps_of_token(const Movement& m) { return std::min<std::int64_t>(8, power_of_two_from(segments_of(m))); }
 
 // With a scale for each row: warps that have four vectors a thread, which are in flight at once.
 std::int64_t warps_of_row(std::int64_t vectors) {
   return std::clamp<std::int64_t>(power_of_two_from(divide_up(vectors, std::int64_t{32} * 4)), 1, 8);
 }
 
-// Up to eight. Of many tokens two, where eight and what is left would be two turns: 4724 rows of 640 bytes from eleven
-// take 9.6 us on an H200, with eight 10.9.
-std::int64_t summed_at_once(const Movement& m, const DeviceModel& model) {
-  if (m.topk > 8 && m.topk < 16 && !are_few(m, model, 1)) return 2;
-  return power_of_two_from(std::min<std::int64_t>(summed_rows(m, model), 8));
+// Up to eight, of 8 bytes sixteen. Where eight and what is left would be two turns of many tokens, two.
+std::int64_t summed_at_once(const Movement& m, const DeviceModel& model, std::int64_t vector) {
+  const bool sixteen = vector <= 8 && (are_few(m, model, 1) || sums_many_at_once(m));
+  if (m.topk > 8 && m.topk < 16 && !sixteen && !are_few(m, model, 1)) return 2;
+  return power_of_two_from(std::min<std::int64_t>(summed_rows(m, model), sixteen ? 16 : 8));
 }
 
 // Rows of a token at once. The gradient of probs takes 64 registers for one, which is enough where 32 warps wait for
-// theirs; with half of them the second row no longer waits for the first.
+// theirs; with half of them the second row no longer waits for the first. With a quarter another team has it.
 std::int64_t rows_at_once(const Movement& m, const DeviceModel& model, std::int64_t vector, std::int64_t warps) {
   if (m.form == Form::factor_gradient) return 1;
-  if (m.form == Form::combine) return summed_at_once(m, model);
+  if (m.form == Form::combine) return summed_at_once(m, model, vector);
   if (!has_gradient(m)) return 8;
-  return are_few(m, model, warps) && m.topk > 1 && vector == 16 ? 2 : 1;
+  return are_few(m, model, warps) && !are_few(m, model, 2 * warps) && m.topk > 1 && vector == 16 ? 2 : 1;
 }
 
 // Each is two accesses.
@@ -108,11 +108,14 @@ bool are_mostly_pads(const Movement& m) {
 }
 
 // Sums of few bytes: more threads with half as much each. On an H200, 14296 tokens of 128 bytes from six rows 5.05 us
-// and 5.30, twelve of 4352 bytes from four 2.13 and 2.24; 40 of 14336 bytes from eight would take 3.47 for 3.43.
+// and 5.30, twelve of 4352 bytes from four 2.13 and 2.24; 40 of 14336 bytes from eight would take 3.47 for 3.43. And of
+// many rows at once.
 std::int64_t default_vector(const Movement& m) {
   const std::int64_t natural = natural_vector(m);
   const bool few = m.tokens != kOpen && m.tokens * row_bytes(m) <= std::int64_t{256} << 10;
-  return m.form == Form::combine && (few || row_bytes(m) <= 128) ? std::min<std::int64_t>(natural, 8) : natural;
+  return m.form == Form::combine && (few || row_bytes(m) <= 128 || sums_many_at_once(m))
+             ? std::min<std::int64_t>(natural, 8)
+             : natural;
 }
 
 // Evict-first loads. They gain 1 to 4 % where L2 has room for all rows that a token is summed from, and cost as much
@@ -147,7 +150,7 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
                                                                                                                  : 2);
   const std::int64_t unroll = better_unroll(vectors, lanes, most);
   set(kUnroll, has_gradient(m) ? 4 : writes_lines(m, vector, ragged) ? 2 : std::max(unroll, of_part / lanes));
-  const std::int64_t warps = has_gradient(m) ? warps_of_token(m, model) : scales_rows(m) ? warps_of_row(vectors) : 1;
+  const std::int64_t warps = has_gradient(m) ? warps_of_token(m) : scales_rows(m) ? warps_of_row(vectors) : 1;
   set(kLanes, writes_lines(m, vector, ragged) ? 4 : warps > 1 ? 32 : lanes);
   if (scales_rows(m))
     set(kUnroll, std::clamp<std::int64_t>(power_of_two_from(divide_up(vectors, lanes * warps)), 1, 8));

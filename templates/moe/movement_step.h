@@ -22,7 +22,7 @@ enum MovementParameter {
 };
 inline constexpr std::int32_t kVectors[] = {1, 2, 4, 8, 16, kNoMore};
 inline constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
-inline constexpr std::int32_t kBatches[] = {1, 2, 4, 8, kNoMore};
+inline constexpr std::int32_t kBatches[] = {1, 2, 4, 8, 16, kNoMore};
 inline constexpr std::int32_t kLaneCounts[] = {4, 8, 16, 32, kNoMore};
 inline constexpr std::int32_t kWarpCounts[] = {1, 2, 4, 8, kNoMore};
 inline constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};

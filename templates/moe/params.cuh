@@ -24,21 +24,24 @@ struct Params {
   void* out_probs;
   void* out_scales;
   unsigned long long tokens;
-  unsigned long long row_bytes;
-  unsigned long long out_row_bytes;  // dispatch: fewer, if rows are quantized
-  unsigned long long pad_parts;      // parts of as many rows as `pads` has entries
-  unsigned long long all_parts;      // reorder: of all rows
-  unsigned vectors;                  // of a row
-  unsigned parts;                    // of a row
-  unsigned scale_vectors;            // of the scales of a row
-  unsigned blocks;                   // quantized rows: of a row
-  unsigned pad_blocks;               // the first blocks of the grid, which clear padding rows
-  unsigned capacity;                 // rows of experts; a row beyond them is none. In a line that is read anyway
+  unsigned long long pad_parts;  // parts of the most rows that are padding
+  unsigned long long all_parts;  // reorder: of all rows
+  unsigned row_bytes;
+  unsigned out_row_bytes;  // dispatch: fewer, if rows are quantized
+  unsigned vectors;        // of a row
+  unsigned parts;          // of a row
+  unsigned scale_vectors;  // of the scales of a row
+  unsigned blocks;         // quantized rows: of a row
+  unsigned pad_blocks;     // the first blocks of the grid, which clear padding rows
+  unsigned capacity;       // rows of experts; a row beyond them is none. In a line that is read anyway
   unsigned experts;
   unsigned chunks;
   common::Divisor by_parts;
-  unsigned group_parts;   // reorder: that a group of lanes moves
-  unsigned route_shares;  // combine_gradient: the warps of a segment, each of which has some of its routes
+  unsigned group_parts;  // reorder: that a group of lanes moves
+  // Gradients of weights:
+  unsigned teams;           // of a token, which share its routes
+  unsigned routes_of_team;  // one after the other
+  common::Divisor by_teams;
   // Dispatch with blocked scales:
   void* token_scales;     // of the rows of tokens, plain
   unsigned* row_sources;  // workspace: see moe/quantize.cuh

@@ -39,7 +39,7 @@ QUERN_DEVICE LoadedPart load_part(const Params& p, u64 number, u64 end) {
   LoadedPart loaded = {};
   if (number >= end) return loaded;
   loaded.part = part_at(p, number);
-  u32 from = static_cast<u32>(loaded.part.row);
+  u32 from = loaded.part.row;
   if constexpr (spec::backward) {
     from = loaded.moved = moved_row(p, from);
     if (from >= p.tokens) return loaded;
@@ -61,7 +61,7 @@ QUERN_DEVICE void move_scales(const Params& p, u32 from, u32 to) {
 
 QUERN_DEVICE void store_part(const Params& p, const LoadedPart& loaded) {
   const Part& part = loaded.part;
-  const u32 row = static_cast<u32>(part.row), moved = spec::backward ? loaded.moved : moved_row(p, row);
+  const u32 row = part.row, moved = spec::backward ? loaded.moved : moved_row(p, row);
   if (moved >= p.tokens) return;  // the sizes are wrong
   const u32 from = spec::backward ? moved : row, to = spec::backward ? row : moved;
 #pragma unroll

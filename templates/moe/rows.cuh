@@ -33,7 +33,7 @@ QUERN_DEVICE u64 group_from(u32 first_block) {
 
 // A part of a row is kUnroll vectors for each thread of a group. Parts are numbered through all rows.
 struct Part {
-  u64 row;
+  u32 row;
   u32 of_row;
   u32 column;  // of this thread's first vector; the others are kLanes apart
 
@@ -41,21 +41,27 @@ struct Part {
 };
 
 QUERN_DEVICE Part part_at(const Params& p, u64 number) {
-  const u64 row = divide(number, p.by_parts);
-  const u32 of_row = static_cast<u32>(number - row * p.parts);
+  const u32 row = static_cast<u32>(divide(number, p.by_parts));
+  const u32 of_row = static_cast<u32>(number) - row * p.parts;
   return {row, of_row, of_row * (kLanes * kUnroll) + lane()};
 }
 
-QUERN_DEVICE const u8* vector_at(const Params& p, const void* rows, u64 row, u32 column) {
-  return static_cast<const u8*>(rows) + row * p.row_bytes + static_cast<u64>(column) * kVector;
+// The same place of another row, from that of row 0: where rows are in a loop, one instruction for each.
+template <class Byte>
+QUERN_DEVICE Byte* of_row(const Params& p, Byte* of_row_0, u32 row) {
+  return of_row_0 + static_cast<u64>(row) * p.row_bytes;
 }
-QUERN_DEVICE u8* vector_at(const Params& p, void* rows, u64 row, u32 column) {
-  return static_cast<u8*>(rows) + row * p.row_bytes + static_cast<u64>(column) * kVector;
+QUERN_DEVICE const u8* vector_at(const Params& p, const void* rows, u32 row, u32 column) {
+  return of_row(p, static_cast<const u8*>(rows) + static_cast<u64>(column) * kVector, row);
+}
+QUERN_DEVICE u8* vector_at(const Params& p, void* rows, u32 row, u32 column) {
+  return of_row(p, static_cast<u8*>(rows) + static_cast<u64>(column) * kVector, row);
 }
 
 // Where the elements go that are made of a vector; `bytes` of them.
-QUERN_DEVICE u8* made_at(const Params& p, u64 row, u32 column, int bytes) {
-  return static_cast<u8*>(p.out) + row * p.out_row_bytes + static_cast<u64>(column) * static_cast<u32>(bytes);
+QUERN_DEVICE u8* made_at(const Params& p, u32 row, u32 column, int bytes) {
+  u8* const of_row_0 = static_cast<u8*>(p.out) + static_cast<u64>(column) * static_cast<u32>(bytes);
+  return of_row_0 + static_cast<u64>(row) * p.out_row_bytes;
 }
 
 // ---- The routes of a token, kBatch at a time

@@ -22,25 +22,31 @@ static_assert(kWarps == 1 || kLanes == 32, "the warps of a token are whole");
 // Narrow reads of a chunk use one sector, so it must stay in the cache.
 constexpr LoadHint kChunkLoad = kVector == 16 ? kLoad : LoadHint::plain;
 
+// A token, and the routes of it that this thread's team has: `kWarps` warps or, with fewer lanes, a group of a warp.
 struct Token {
-  u64 number;
+  u32 number;
   bool inside;
-  u32 of_block;
-  u32 warp;  // of the token's
+  u32 team;  // of the block
+  u32 warp;  // of the team
+  u32 first_route;
+  u32 end_route;
 
-  // The threads of a token take its routes in turn.
+  // The threads of a team take its routes in turn.
   QUERN_DEVICE u32 thread() const { return warp * kLanes + lane(); }
 };
 
 QUERN_DEVICE Token token_of_thread(const Params& p) {
   const u64 group = group_from(p.pad_blocks);
-  const u64 number = group / kWarps;
-  return {number, number < p.tokens, threadIdx.x / (kLanes * kWarps), static_cast<u32>(group % kWarps)};
+  const u64 team = group / kWarps;
+  const u32 number = static_cast<u32>(divide(team, p.by_teams));
+  const u32 first = (static_cast<u32>(team) - number * p.teams) * p.routes_of_team;
+  const u32 end = first + p.routes_of_team < kTopk ? first + p.routes_of_team : kTopk;
+  return {number, number < p.tokens, threadIdx.x / (kLanes * kWarps), static_cast<u32>(group % kWarps), first, end};
 }
 
-// The sum of each segment and route of the block's tokens.
+// The sum of each segment and route of the block's teams.
 QUERN_DEVICE u8* segment_sum(const Params& p, const Token& token, u32 segment, u32 route) {
-  return dynamic_shared() + ((token.of_block * p.parts + segment) * kTopk + route) * 4;
+  return dynamic_shared() + ((token.team * p.parts + segment) * kTopk + route) * 4;
 }
 
 struct Segment {
@@ -51,6 +57,9 @@ struct Segment {
 QUERN_DEVICE u32 column_of(u32 segment, u32 step, u32 i) {
   return ((segment * kSteps + step) * kLanes + lane()) * kVectorsOfChunk + i;
 }
+
+// Bytes from the first vector of a lane to that one.
+QUERN_DEVICE constexpr u32 after_first(u32 step, u32 i) { return (step * kLanes * kVectorsOfChunk + i) * kVector; }
 
 // What is after the end of a row counts as zeros.
 QUERN_DEVICE void clear_after_row(const Params& p, u32 column, Vector<16>& chunk) {
@@ -70,7 +79,7 @@ QUERN_DEVICE Readable all_bytes(const Params& p, const void* rows) {
 
 // Calls use(step, chunk) for the chunks of a lane.
 template <class Use>
-QUERN_DEVICE void for_ragged_chunks(const Params& p, const void* rows, u64 row, bool exists, u32 number,
+QUERN_DEVICE void for_ragged_chunks(const Params& p, const void* rows, u32 row, bool exists, u32 number,
                                     const Use& use) {
   const Readable bytes = all_bytes(p, rows);
   ColumnBits bits[kSteps];
@@ -86,19 +95,19 @@ QUERN_DEVICE void for_ragged_chunks(const Params& p, const void* rows, u64 row, 
 }
 
 // Beyond the row, and without a row, zeros.
-QUERN_DEVICE Segment load_segment(const Params& p, const void* rows, u64 row, bool exists, u32 number) {
+QUERN_DEVICE Segment load_segment(const Params& p, const void* rows, u32 row, bool exists, u32 number) {
   Segment segment = {};
   if constexpr (kRagged) {
     for_ragged_chunks(p, rows, row, exists, number, [&](u32 s, const Vector<16>& chunk) { segment.chunks[s] = chunk; });
     return segment;
   }
+  const u8* const from = vector_at(p, rows, row, column_of(number, 0, 0));
 #pragma unroll
   for (u32 s = 0; s < kSteps; ++s) {
 #pragma unroll
     for (u32 i = 0; i < kVectorsOfChunk; ++i) {
-      const u32 column = column_of(number, s, i);
-      if (exists && column < p.vectors)
-        put_piece(segment.chunks[s], static_cast<int>(i), load<kVector, kChunkLoad>(vector_at(p, rows, row, column)));
+      if (exists && column_of(number, s, i) < p.vectors)
+        put_piece(segment.chunks[s], static_cast<int>(i), load<kVector, kChunkLoad>(from + after_first(s, i)));
     }
   }
   return segment;

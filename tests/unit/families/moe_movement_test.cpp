@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "moe/movement.h"
+#include "moe/movement_step.h"
 #include "moe/params.cuh"
 #include "plan/config.h"
 #include "unit/families/support.h"
@@ -41,6 +41,10 @@ TEST(MoeMovementProblem, RefusesWhatNoRoutingCanBe) {
     EXPECT_TRUE(has(refusal(family + "tokens=1073741824"), "2^31"));
     EXPECT_TRUE(has(refusal(family + "tokens=4 align=1073741824"), "2^31"));
     EXPECT_TRUE(has(refusal(family + "tokens=1073741823 hidden=4294967296"), "2^46"));
+    for (const std::string tokens : {"", "tokens=2 "}) {
+      EXPECT_EQ(refusal(family + tokens + "hidden=2147483647"), "");
+      EXPECT_TRUE(has(refusal(family + tokens + "hidden=2147483648"), "fewer than 2^32 bytes"));
+    }
     EXPECT_TRUE(has(test::parse_error(family + "align=0"), "align"));
     EXPECT_TRUE(has(test::parse_error(family + "align=-16"), "align"));
     EXPECT_TRUE(has(test::parse_error(family + "probs=i32"), "probs"));
@@ -370,6 +374,26 @@ TEST(MoeMovementLaunch, PadsHaveTheFirstBlocks) {
   EXPECT_EQ(launch_of(p, config).grid[0], launch_of(without, config).grid[0] + blocks);
 }
 
+// Of few tokens several teams share the routes, whole batches each; a token's dense gradients have one writer.
+TEST(MoeMovementLaunch, TeamsShareTheRoutesOfFewTokens) {
+  const auto teams = [](const std::string& text, int batch) {
+    const AnyProblem p = test::problem("moe_unpermute pass=backward probs=f32 " + text);
+    Config config = test::variants_of(p)[0].config;
+    config[moe::kBatch] = batch;
+    const Launch launch = launch_of(p, config);
+    const moe::Params params = test::params_of<moe::Params>(launch);
+    const auto groups = static_cast<std::int64_t>(launch.grid[0] - params.pad_blocks) * launch.block[0] / 32;
+    EXPECT_EQ(groups, static_cast<std::int64_t>(params.tokens) * params.teams * config[moe::kWarps]) << text;
+    return cat(params.teams, ":", params.routes_of_team);
+  };
+  EXPECT_EQ(teams("tokens=3 hidden=7104 experts=469 topk=10 align=16", 1), "10:1");
+  EXPECT_EQ(teams("tokens=3 hidden=7104 experts=469 topk=10 align=16", 2), "5:2");
+  EXPECT_EQ(teams("tokens=3 hidden=7104 experts=469 topk=7", 2), "4:2") << "the last one has one route";
+  EXPECT_EQ(teams("tokens=100 hidden=4096 experts=64 topk=8", 1), "4:2") << "as many warps as there may be";
+  EXPECT_EQ(teams("tokens=4096 hidden=4096 experts=64 topk=8", 1), "1:8");
+  EXPECT_EQ(teams("tokens=3 hidden=4096 experts=64 topk=8 prob_layout=experts", 1), "1:8");
+}
+
 // 4 vectors of each token's thread for many tokens; fewer where threads would be too few; whole rows.
 TEST(MoeMovementDefault, FollowsTheShape) {
   const auto config = [](const std::string& text) {
@@ -395,8 +419,19 @@ TEST(MoeMovementDefault, FollowsTheShape) {
       << "a token has no more rows than there are experts";
   EXPECT_TRUE(has(config("moe_unpermute tokens=212 hidden=128 topk=8 experts=2 probs=f32"), "unroll=1 batch=8"))
       << "few tokens read the rows of all routes at once";
-  EXPECT_TRUE(has(config("moe_permute tokens=4724 hidden=320 topk=11 experts=9 pass=backward"), "batch=2 lanes=8"))
+  EXPECT_TRUE(
+      has(config("moe_permute tokens=4724 hidden=320 topk=8 pass=backward"), "vector=16 unroll=1 batch=8 lanes=8"))
       << "40 vectors: parts of 32 would leave 24 lanes without one";
+  EXPECT_TRUE(
+      has(config("moe_permute tokens=4724 hidden=320 topk=11 experts=9 pass=backward"), "vector=8 unroll=1 batch=16"))
+      << "all routes in one turn";
+  EXPECT_TRUE(
+      has(config("moe_unpermute tokens=74 hidden=192 experts=235 topk=15 probs=f32"), "vector=8 unroll=1 batch=16"));
+  EXPECT_TRUE(has(config("moe_unpermute tokens=9000 hidden=2048 experts=128 topk=12"), "vector=16 unroll=1 batch=2"))
+      << "more rows than L2 has room for";
+  EXPECT_TRUE(has(config("moe_unpermute tokens=1500 hidden=7168 experts=64 topk=16"), "vector=16 unroll=1 batch=8"));
+  EXPECT_TRUE(has(config("moe_unpermute tokens=1379 hidden=15488 experts=2 topk=6 probs=f32"), "batch=2"))
+      << "few tokens, but long rows";
   EXPECT_TRUE(
       has(config("moe_unpermute tokens=16384 hidden=4096 probs=f32 pass=backward"), "batch=1 lanes=32 warps=4"));
   EXPECT_TRUE(has(config("moe_unpermute tokens=512 hidden=4096 probs=f32 pass=backward"), "batch=2 lanes=32 warps=4"));
@@ -408,11 +443,11 @@ TEST(MoeMovementDefault, FollowsTheShape) {
   EXPECT_TRUE(has(config(padded + "tokens=700 hidden=1088 experts=37"), "unroll=2 lanes=4 threads=128"))
       << "fewer than 8 rows for each route";
   const std::string gradient = " experts=50 probs=f32 pass=backward";
-  EXPECT_TRUE(has(config("moe_unpermute tokens=42 hidden=1536 topk=7" + gradient), "batch=2 lanes=32 warps=8"))
-      << "warps that share the routes of a segment";
-  EXPECT_TRUE(has(config("moe_unpermute tokens=257 hidden=512 topk=8" + gradient), "batch=2 lanes=32 warps=4"))
-      << "two routes each";
-  EXPECT_TRUE(has(config("moe_unpermute tokens=513 hidden=3776 topk=8" + gradient), "batch=1 lanes=32 warps=8"));
+  EXPECT_TRUE(has(config("moe_unpermute tokens=42 hidden=1536 topk=7" + gradient), "batch=1 lanes=32 warps=2"))
+      << "a warp for a segment, and a team for a route";
+  EXPECT_TRUE(has(config("moe_unpermute tokens=257 hidden=512 topk=8" + gradient), "batch=1 lanes=32 warps=1"));
+  EXPECT_TRUE(has(config("moe_unpermute tokens=513 hidden=3776 topk=8" + gradient), "batch=2 lanes=32 warps=4"))
+      << "one team of a token, which has two routes at once";
   EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=1536 topk=8" + gradient), "lanes=32 warps=2"))
       << "enough tokens";
 }

@@ -28,7 +28,7 @@ QUERN_DEVICE Weights load_weights(const Params& p, u64 token, u32 first, const R
 using Values = Vector<kVector>[kUnroll];
 using Sums = float[kUnroll][kElements];
 
-// `first`: the part's first vector of row 0.
+// `first`: the thread's first vector, in row 0.
 QUERN_DEVICE void load_part(const Params& p, const u8* first, u32 row, const Part& part, Values& values) {
   const u8* const from = of_row(p, first, row);
 #pragma unroll

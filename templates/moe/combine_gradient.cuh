@@ -1,5 +1,5 @@
 // The gradients of a weighted combine: of each row, the token's gradient times the route's weight; of each weight, the
-// dot product of the token's gradient and the row. The token's gradient is read once.
+// dot product of the token's gradient and the row. A team reads the token's gradient once.
 #ifndef QUERN_MOE_COMBINE_GRADIENT_CUH_
 #define QUERN_MOE_COMBINE_GRADIENT_CUH_
 
@@ -98,9 +98,10 @@ QUERN_DEVICE void move_rows(const Params& p) {
 #pragma unroll 1
   for (u32 segment = token.warp; segment < p.parts; segment += kWarps) {
     const Segment gradient = load_segment(p, p.source, token.number, token.inside, segment);
+    // As often in all teams: those of a warp take part in each other's shuffles. There is nothing after the last route.
 #pragma unroll 1
-    for (u32 first = token.first_route; first < token.end_route; first += kBatch)
-      routes_of_segment(p, token, gradient, segment, first);
+    for (u32 route = 0; route < p.routes_of_team; route += kBatch)
+      routes_of_segment(p, token, gradient, segment, token.first_route + route);
   }
   if constexpr (kWarps == 1) __syncwarp();
   if constexpr (kWarps > 1) __syncthreads();

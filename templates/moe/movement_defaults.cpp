@@ -23,7 +23,8 @@ bool are_few(const Movement& m, const DeviceModel& model, std::int64_t warps) {
 }
 
 // The rows of a token that are summed: of few tokens all routes at once, also those that have no row for want of
-// experts, but not of long rows: on an H200 1379 of 31 KB from two experts and six routes take 32.4 us, so 34.4.
+// experts, but not of long rows: on an H200 1379 of 31 KB, of six routes to two experts, take 32.4 us, all at
+// once 34.4.
 std::int64_t summed_rows(const Movement& m, const DeviceModel& model) {
   const bool few = are_few(m, model, 1) && m.tokens * row_bytes(m) <= std::int64_t{4} << 20;
   return few ? m.topk : most_routes(m);
@@ -78,12 +79,14 @@ std::int64_t summed_at_once(const Movement& m, const DeviceModel& model, std::in
 }
 
 // Rows of a token at once. The gradient of probs takes 64 registers for one, which is enough where 32 warps wait for
-// theirs; with half of them the second row no longer waits for the first. With a quarter another team has it.
+// theirs; with half of them the second row no longer waits for the first. With a quarter another team has it, but for
+// dense probabilities.
 std::int64_t rows_at_once(const Movement& m, const DeviceModel& model, std::int64_t vector, std::int64_t warps) {
   if (m.form == Form::factor_gradient) return 1;
   if (m.form == Form::combine) return summed_at_once(m, model, vector);
   if (!has_gradient(m)) return 8;
-  return are_few(m, model, warps) && !are_few(m, model, 2 * warps) && m.topk > 1 && vector == 16 ? 2 : 1;
+  const bool has_teams = !m.dense && are_few(m, model, 2 * warps);
+  return are_few(m, model, warps) && !has_teams && m.topk > 1 && vector == 16 ? 2 : 1;
 }
 
 // Each is two accesses.

@@ -74,7 +74,7 @@ std::int64_t shared_bytes_of(const Movement& m, const Config& c, std::int64_t th
   return has_gradient(m) ? threads / c[kLanes] / c[kWarps] * parts_of(m, c) * m.topk * 4 : 0;
 }
 
-// Smaller blocks where a problem would leave multiprocessors idle. Several warps of a token are a block.
+// Smaller blocks where a problem would leave multiprocessors idle. Several warps of a team are a block.
 std::int64_t threads_for(const Movement& m, const Config& c, const DeviceModel& model, std::int64_t groups) {
   if (c[kWarps] > 1) return std::int64_t{32} * c[kWarps];
   // A thread makes the table of few chunks.
@@ -96,7 +96,8 @@ std::int64_t group_parts_of(const Movement& m, const Config& c, const DeviceMode
   return std::clamp<std::int64_t>(groups / (threads / c[kLanes]) / least_blocks, 1, most);
 }
 
-// Routes of a token that a team has. Of few tokens several teams share them, up to a team for each: on an H200 three
+// Routes of a token that a team has. Of few tokens several teams share them, up to a team for each; but dense
+// probabilities of a token are written by one team. On an H200 three
 // tokens of 14208 bytes from ten rows take 4.0 us, with one team 11.3; 42 of 3072 bytes from seven 3.1 and 7.0.
 std::int64_t routes_of_team(const Movement& m, const Config& c, const DeviceModel& model) {
   constexpr std::int64_t kMostWarps = 16;  // of a multiprocessor
@@ -114,7 +115,8 @@ std::int64_t most_pads(const Movement& m) {
   return r.list_tail ? capacity_of(m) : std::min(capacity_of(m), r.experts * r.align);
 }
 
-// Blocks for them, until the device is full, but for teams of several warps, which would wait for them.
+// Blocks for them, until they have 512 threads of each multiprocessor; half of that beside teams of several warps, for
+// which there would be no room until they are done.
 std::int64_t pad_blocks_of(const Movement& m, const Config& c, const DeviceModel& model, std::int64_t threads) {
   if (!clears_pads(m)) return 0;
   const std::int64_t rows = most_pads(m);
@@ -298,7 +300,7 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
   params.parts = static_cast<unsigned>(parts);
   params.by_parts = common::make_divisor(static_cast<std::uint64_t>(parts));
   params.pad_blocks = static_cast<unsigned>(pad_blocks);
-  params.pad_parts = static_cast<std::uint64_t>(most_pads(m) * parts);
+  params.pad_parts = static_cast<std::uint64_t>(clears_pads(m) ? capacity_of(m) * parts : 0);
   if (moves_scales(m))
     params.scale_vectors = static_cast<unsigned>(scales_of_row(m) * bytes(scale_type(m)) / scale_access(m, c));
   params.all_parts = static_cast<std::uint64_t>(groups);

@@ -84,7 +84,7 @@ struct MovementStep {
        applies<has_unroll>, 4},
       {"batch", kBatches, true, "rows of a token that are loaded at once", applies<adds>, 8},
       {"lanes", kLaneCounts, true, "adjacent threads that share a row"},
-      {"warps", kWarpCounts, true, "warps of a token, for the gradient of probs and for a scale of each row",
+      {"warps", kWarpCounts, true, "warps of a team, for the gradient of probs and for a scale of each row",
        applies<has_warps>, 1},
       {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small", applies<has_threads>, 128},
       {"load_once", kSwitch, true, "1: loads of rows are evict-first"},

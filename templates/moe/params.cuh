@@ -24,7 +24,7 @@ struct Params {
   void* out_probs;
   void* out_scales;
   unsigned long long tokens;
-  unsigned long long pad_parts;  // parts of the most rows that are padding
+  unsigned long long pad_parts;  // parts of as many rows as `pads` has entries
   unsigned long long all_parts;  // reorder: of all rows
   unsigned row_bytes;
   unsigned out_row_bytes;  // dispatch: fewer, if rows are quantized
@@ -38,7 +38,7 @@ struct Params {
   unsigned chunks;
   common::Divisor by_parts;
   unsigned group_parts;  // reorder: that a group of lanes moves
-  // Gradients of weights:
+  // Gradients of weights, with one team but for combine_gradient:
   unsigned teams;           // of a token, which share its routes
   unsigned routes_of_team;  // one after the other
   common::Divisor by_teams;

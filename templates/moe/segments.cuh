@@ -13,11 +13,11 @@ namespace quern::moe {
 
 using Element = spec::Element;
 constexpr int kChunk = 16 / static_cast<int>(sizeof(Element));  // elements
-constexpr u32 kWarps = spec::warps;                             // of a token
+constexpr u32 kWarps = spec::warps;                             // of a team
 constexpr u32 kVectorsOfChunk = 16 / kVector;
 constexpr u32 kSteps = 4;  // chunks of a lane in a segment
 static_assert(kUnroll == kSteps * kVectorsOfChunk, "a part of a row is a segment");
-static_assert(kWarps == 1 || kLanes == 32, "the warps of a token are whole");
+static_assert(kWarps == 1 || kLanes == 32, "the warps of a team are whole");
 
 // Narrow reads of a chunk use one sector, so it must stay in the cache.
 constexpr LoadHint kChunkLoad = kVector == 16 ? kLoad : LoadHint::plain;

@@ -119,7 +119,8 @@ QUERN_DEVICE void write_stack(const KernelParams& p, const ThreadPosition& at) {
   if constexpr (kCluster > 1) write_gathered(p, at);
 }
 
-// Blocked scales: of a warp below the matrix zeros are to be written, and nothing to be read. On an H200 37 matrices of
+// Blocked scales, where a matrix may end within a band: of a warp below it zeros are to be written, and nothing to be
+// read. On an H200 37 matrices of
 // 5 x 2464 take 4.2 us, where such warps quantize zeros 4.4.
 constexpr bool kSkipsPadding =
     spec::cut_bands && spec::blocked && kRowScales && !kSquare && !spec::col && !spec::bias_gradient;

@@ -373,11 +373,14 @@ std::vector<Case> moe_unpermute_cases() {
   // A row of one vector for each of fewer lanes than 32.
   for (const char* config : {"lanes=4,warps=1", "lanes=8,warps=1", "lanes=16,warps=1,batch=2", "lanes=32,warps=2"})
     cases.push_back(with(config, rows("moe_unpermute", 50, 12, 32, 8, "pass=backward probs=f32 align=4")));
-  // Warps that share the routes of a segment: more of them than routes, and two without a segment.
+  // Warps without a segment, and teams that share the routes of few tokens; the last one has fewer.
   for (const char* config : {"warps=8,batch=1,lanes=32", "warps=8,batch=2,lanes=32"}) {
     cases.push_back(with(config, rows("moe_unpermute", 20, 12, 32, 5, "pass=backward probs=f32 align=4")));
-    cases.push_back(with(config, rows("moe_unpermute", 20, 12, 2600, 7, "pass=backward probs=bf16 align=4")));
+    cases.push_back(with(config, rows("moe_unpermute", 5, 12, 2600, 7, "pass=backward probs=bf16 align=4")));
   }
+  // Teams of one warp, whose last one left the loop before the shuffles of the others.
+  cases.push_back({rows("moe_unpermute", 256, 16, 64, 7, "pass=backward probs=f32")});
+  cases.push_back({rows("moe_unpermute", 200, 16, 31, 5, "pass=backward probs=bf16 dtype=f32 align=4"), 1});
   return cases;
 }
 

@@ -445,6 +445,9 @@ TEST(MoeMovementDefault, FollowsTheShape) {
   const std::string gradient = " experts=50 probs=f32 pass=backward";
   EXPECT_TRUE(has(config("moe_unpermute tokens=42 hidden=1536 topk=7" + gradient), "batch=1 lanes=32 warps=2"))
       << "a warp for a segment, and a team for a route";
+  EXPECT_TRUE(
+      has(config("moe_unpermute tokens=42 hidden=1536 topk=7 prob_layout=experts" + gradient), "batch=2 lanes=32"))
+      << "one team alone";
   EXPECT_TRUE(has(config("moe_unpermute tokens=257 hidden=512 topk=8" + gradient), "batch=1 lanes=32 warps=1"));
   EXPECT_TRUE(has(config("moe_unpermute tokens=513 hidden=3776 topk=8" + gradient), "batch=2 lanes=32 warps=4"))
       << "one team of a token, which has two routes at once";

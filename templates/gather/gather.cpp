@@ -324,7 +324,8 @@ struct GatherFamily {
     Config config = shape_for(p, few_rows_vector(p, widest, model), model);
     const bool repeats = p.count != kOpen && p.rows != kOpen && p.count > p.rows + p.rows / 4;
     const bool few = few_slots(p, model, config[kVector], 3072);
-    const bool long_rows = config[kForm] == kWhole && widest >= 8 && row_bytes(p) >= (few ? 64 : 256);
+    const std::int64_t least = !few ? 256 : are_read_often(p) ? 128 : 64;
+    const bool long_rows = config[kForm] == kWhole && widest >= 8 && row_bytes(p) >= least;
     const bool often = config[kForm] == kWhole && widest >= 8 && row_bytes(p) >= 128 && are_read_often(p) &&
                        !few_slots(p, model, row_bytes(p), 4);
     const bool narrow = are_narrow_and_long(config, row_bytes(p) / config[kVector]);

@@ -128,6 +128,7 @@ TEST(GatherVariants, RowsThatAreReadAgainStayInL2UnlessTheyAreFew) {
   EXPECT_EQ(hints("gather rows=400000 count=400000 width=64"), "0:0") << "short";
   EXPECT_EQ(hints("gather rows=10000 count=22000 width=60"), "1:1") << "also where some are read again";
   EXPECT_EQ(hints("gather rows=100000 count=150000 width=36"), "0:1") << "many short ones";
+  EXPECT_EQ(hints("gather rows=63 count=20000 width=32"), "0:1") << "few, but each is read often";
   EXPECT_EQ(hints("gather rows=4000 count=4000 width=28"), "0:0") << "so short that rows share sectors";
   EXPECT_EQ(hints("gather rows=75 count=320 width=1607 dtype=f32"), "1:1") << "few long ones in narrow elements";
 }

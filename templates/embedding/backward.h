@@ -28,7 +28,8 @@ inline bool counts_bags(const Embedding& p) { return p.pooling == EmbeddingPooli
 inline bool reads_bags(const Embedding& p) { return is_backward(p) && (is_max(p) || is_weighted(p) || counts_bags(p)); }
 // Whether weights is an operand.
 inline bool has_weights(const Embedding& p) {
-  return !is_backward(p) || (!has_optimizer(p) && (is_max(p) || is_weighted(p)));
+  if (!is_backward(p)) return !is_packed(p);
+  return !has_optimizer(p) && (is_max(p) || is_weighted(p));
 }
 
 // What is sorted: a key for each id, which is its row's number among the rows of all tables, or their number for an id

@@ -57,9 +57,15 @@ std::int64_t key_at(const Embedding& p, int table, std::uint64_t seed, std::int6
   return p.index == i32 ? static_cast<std::int32_t>(random >> 32) : static_cast<std::int64_t>(random >> 1);
 }
 
+// The rows that a table has.
+std::int64_t generated_rows(const Embedding& p, int table) {
+  const std::int64_t most = rows_of(p, table);
+  return is_packed(p) ? most - most / 3 * (table % 2) : most;
+}
+
 std::int64_t id_of(const Embedding& p, int table, std::uint64_t seed, std::int64_t position) {
   const std::uint64_t random = random_at(seed + 1, static_cast<std::uint64_t>(position)), kind = random % 8;
-  const std::int64_t rows = rows_of(p, table);
+  const std::int64_t rows = generated_rows(p, table);
   if (kind == 1 && has_padding(p)) return padding_of(p, table);
   if (has_vocabulary(p)) {
     const std::uint64_t other = random_at(seed + 3, random);
@@ -85,8 +91,19 @@ void generate_lengths(const Embedding& p, std::uint64_t seed, void* data) {
     common::write_integer(p.offsets, data, bag, offset_at(p, seed, bag + 1) - offset_at(p, seed, bag));
 }
 
+void generate_places(const Embedding& p, std::uint64_t seed, void* data) {
+  auto* const places = static_cast<std::int64_t*>(data);
+  std::int64_t begin = 0;
+  for (int i = 0; i < tables(p); ++i) {
+    const int t = static_cast<int>((seed + static_cast<std::uint64_t>(i)) % static_cast<std::uint64_t>(p.tables));
+    places[2 * t] = begin;
+    places[2 * t + 1] = generated_rows(p, t);
+    begin += rows_of(p, t) * stride_of(p, t);
+  }
+}
+
 void generate_vocabulary(const Embedding& p, int table, std::uint64_t seed, void* data) {
-  const std::int64_t keys = std::min(rows_of(p, table), capacity_of(p, table));
+  const std::int64_t keys = std::min(generated_rows(p, table), capacity_of(p, table));
   hash::build_reference(
       keys, [&](std::int64_t i) { return key_at(p, table, seed, i); }, capacity_of(p, table),
       static_cast<hash::Entry*>(data));

@@ -24,6 +24,10 @@ constexpr DTypeSet kIndexSet = only(i64) | only(i32);
 Layout weights_layout(const Embedding& p, int t) {
   return Layout::matrix(type_of(p, t), rows_of(p, t), dim_of(p, t), stride_of(p, t));
 }
+Layout packed_layout(const Embedding& p) {
+  return Layout::list(is_packed(p) ? type_of(p, 0) : DType::none, packed_elements(p));
+}
+Layout places_layout(const Embedding& p) { return Layout::matrix(is_packed(p) ? i64 : DType::none, p.tables, 2, 2); }
 Layout index_layout(const Embedding& p) {
   if (is_pooled(p)) return Layout::list(p.index, p.count);
   return Layout::matrix(p.index, p.batch, p.tables, index_stride(p));
@@ -96,7 +100,7 @@ struct EmbeddingFamily {
       list_field("dim", offsetof(Embedding, dim), Embedding{}.dim, 1, kMaxExtent,
                  "elements in a row of each table; one entry: of every table"),
       list_field("rows", offsetof(Embedding, rows), Embedding{}.rows, 1, kMaxExtent,
-                 "rows of each table; one entry: of every table"),
+                 "rows of each table, packed the most that it may have; one entry: of every table"),
       integer_field("dense", offsetof(Embedding, dense), 0, kMaxExtent, "numbers that a row of out begins with"),
       dtype_field("dtype", offsetof(Embedding, dtype), kFloats, "type of out and dense"),
       dtypes_field("table_dtype", offsetof(Embedding, table_dtype), Embedding{}.table_dtype, kRowSet,
@@ -140,6 +144,8 @@ struct EmbeddingFamily {
                    "scaling=mx, blocked: atoms of 128 rows x 4 blocks, for block-scaled matrix products"),
       choice_field("bags", offsetof(Embedding, bags), kBags,
                    "pooled: how ids are divided; lengths have the type of offsets"),
+      choice_field("layout", offsetof(Embedding, layout), kLayouts,
+                   "forward: where the tables are; packed: in one operand, by an array on the device"),
   };
   static constexpr Operand kOperands[] = {
       {"weights", Role::input, offsetof(EmbeddingArgs, weights), true, &layout_of<Embedding, weights_layout>,
@@ -186,6 +192,10 @@ struct EmbeddingFamily {
        "[batch, scales of a row]", "scaling: the scales of out"},
       {"lengths", Role::input, offsetof(EmbeddingArgs, lengths), false, &layout_of<Embedding, lengths_layout>,
        "[tables * batch]", "bags=lengths: the ids of each bag, the bags of a table one after the other"},
+      {"packed", Role::input, offsetof(EmbeddingArgs, packed), true, &layout_of<Embedding, packed_layout>,
+       "[all rows[t] * strides[t]]", "layout=packed: the memory of all tables"},
+      {"places", Role::input, offsetof(EmbeddingArgs, places), false, &layout_of<Embedding, places_layout>,
+       "[tables, 2]", "layout=packed: the element of packed at which each table begins, and its rows"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {
       {"batch", offsetof(EmbeddingArgs, batch), nullptr},
@@ -267,6 +277,7 @@ struct EmbeddingFamily {
     if (operand == kIndex) return generate_index(p, seed / kSeedsOfProblem, data), true;
     if (operand == kVocabularies) return generate_vocabulary(p, entry, seed / kSeedsOfProblem, data), true;
     if (operand == kGivenScale) return *static_cast<float*>(data) = mx::given_scale(seed), true;
+    if (operand == kPlaces) return generate_places(p, seed / kSeedsOfProblem, data), true;
     if (operand == kLengths) return generate_lengths(p, seed / kSeedsOfProblem, data), true;
     if (operand == kOffsets) return generate_offsets(p, seed / kSeedsOfProblem, data), true;
     return false;

@@ -41,6 +41,10 @@ struct EmbeddingArgs {
   In lengths = {};      // bags=lengths: [tables * batch]: the ids of each bag, in the order of offsets. They
                         // are 0 or more, and together at most count
   Out out_scales = {};  // the other scalings: of out, a row of scales for each of its rows
+  In packed = {};  // layout=packed, in place of weights: the memory of all tables, which may lie in it in any order
+  In places = {};  // layout=packed: [tables, 2] of i64: the element of packed at which each table begins, and its
+                   // rows, at least 1 and at most rows[t]. A begin is a multiple of each power of two, up to 16
+                   // bytes, that divides dense and all dims and strides, as where tables follow one another
   std::int64_t batch = kOpen;
   std::int64_t count = kOpen;
   float learning_rate = 0.01F;
@@ -73,7 +77,7 @@ struct Embedding {
   std::int64_t batch = kOpen;   // rows of out
   std::int64_t tables = 26;     // 1 to 64
   List<64> dim = {16};          // elements in a row of each table; one entry: of every table
-  List<64> rows = {1000000};    // rows of each table; one entry: of every table
+  List<64> rows = {1000000};    // rows of each table, packed the most that it may have; one entry: of every table
   std::int64_t dense = 0;       // numbers that a row of out begins with
   DType dtype = f32;            // of out and dense: f32, f16, bf16
   DTypes<64> table_dtype = {};  // of each table: f32, f16, bf16, e4m3, e5m2, i8; one entry: of every table; none: dtype
@@ -102,6 +106,7 @@ struct Embedding {
   ScalePolicy policy = ScalePolicy::ao;
   MxScaleLayout scale_layout = MxScaleLayout::plain;  // plain: [batch, scales of a row]
   EmbeddingBags bags = EmbeddingBags::offsets;        // pooled: how ids are divided; lengths have the type of offsets
+  EmbeddingLayout layout = EmbeddingLayout::list;     // forward; packed: one type for all tables, without scale
 
   QUERN_API static const Family& family();
 };

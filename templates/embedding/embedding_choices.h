@@ -6,6 +6,12 @@ namespace quern {
 
 #define QUERN_VALUE(name) name,
 
+// Where the tables are.
+#define QUERN_EMBEDDING_LAYOUTS(VALUE)          \
+  VALUE(list)   /* each in memory of its own */ \
+  VALUE(packed) /* all in one operand; where each begins, and its rows, are on the device */
+enum class EmbeddingLayout : unsigned char { QUERN_EMBEDDING_LAYOUTS(QUERN_VALUE) };
+
 // How an id becomes the number of a row.
 #define QUERN_EMBEDDING_HASHES(VALUE)                                                                              \
   VALUE(none)    /* it is that number */                                                                           \

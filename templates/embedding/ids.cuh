@@ -23,8 +23,14 @@ struct Source {
 
 QUERN_DEVICE Source source_of(const Params& p, u32 number, u32 column) {
   const TableParams table = p.tables[number];
-  return {table, p.limits[spec::limited ? number : 0], p.scales[spec::scaled ? number : 0], table.at,
-          column == p.first[number]};
+  Source source = {table, p.limits[spec::limited ? number : 0], p.scales[spec::scaled ? number : 0], table.at,
+                   column == p.first[number]};
+  if constexpr (spec::packed) {
+    const long long* const place = p.places + 2 * number;  // not aligned to both numbers
+    source.at += bit_cast<u64>(load<8, LoadHint::keep>(place)) * spec::packed_bytes;
+    source.limits.rows = bit_cast<i64>(load<8, LoadHint::keep>(place + 1));
+  }
+  return source;
 }
 
 struct Row {
@@ -39,11 +45,17 @@ QUERN_DEVICE spec::Index load_id(const void* index, i64 position, bool inside) {
   return bit_cast<Index>(load_if<sizeof(Index), LoadHint::keep>(inside, static_cast<const Index*>(index) + position));
 }
 
+// Rows on the device have no magic number: they are divided by.
+QUERN_DEVICE u64 remainder_of(u64 m, const Source& source) {
+  const u64 rows = static_cast<u64>(source.limits.rows);
+  if constexpr (spec::packed) return m % rows;
+  return m - divide(m, Divisor{source.table.hash, 0, source.table.shift}) * rows;
+}
+
 // (id + 1) modulo the rows. Of a negative number n it is rows - 1 - (-1 - n) mod rows, where -1 - n has n's other bits.
 QUERN_DEVICE i64 modulus(spec::Index id, const Source& source) {
   const i64 n = static_cast<spec::Index>(static_cast<u64>(id) + 1);
-  const u64 m = static_cast<u64>(n < 0 ? ~n : n), rows = static_cast<u64>(source.limits.rows);
-  const u64 rest = m - divide(m, Divisor{source.table.hash, 0, source.table.shift}) * rows;
+  const u64 rows = static_cast<u64>(source.limits.rows), rest = remainder_of(static_cast<u64>(n < 0 ? ~n : n), source);
   return static_cast<i64>(n < 0 ? rows - 1 - rest : rest);
 }
 

@@ -31,10 +31,11 @@ bool needs_limits(const Embedding& p) { return p.hash == EmbeddingHash::modulus 
 TableParams params_of(const Embedding& p, const EmbeddingArgs& a, int t, std::int64_t first, const Cut& cut) {
   const std::int64_t size = bytes(type_of(p, t));
   TableParams table{};
-  table.at = address(a.weights.entries[t].data) - static_cast<unsigned long long>(first * cut.elements * size);
+  const void* const begin = is_packed(p) ? a.packed.data : a.weights.entries[t].data;
+  table.at = address(begin) - static_cast<unsigned long long>(first * cut.elements * size);
   table.stride = static_cast<unsigned>(stride_of(p, t) * size);
   table.type = row_type(type_of(p, t)) & 0xffU;
-  if (p.hash == EmbeddingHash::modulus) {
+  if (p.hash == EmbeddingHash::modulus && !is_packed(p)) {
     const common::Divisor by_rows = common::make_divisor(static_cast<common::u64>(rows_of(p, t)));
     table.hash = by_rows.magic;
     table.shift = by_rows.shift & 0xffU;
@@ -99,6 +100,7 @@ void fill(const Embedding& p, const EmbeddingArgs& a, const Cut& cut, Params& pa
   params.bags = static_cast<unsigned long long>(bags_of(p));
   params.sample_weights = a.sample_weights.data;
   params.count = p.count;
+  params.places = static_cast<const long long*>(a.places.data);
   params.out_scales = has_given_scale(p) ? const_cast<void*>(a.given_scale.data) : a.out_scales.data;
 }
 
@@ -132,6 +134,8 @@ void specialize_rows(const Embedding& p, Spec& spec) {
   spec.type("Out", common::spec_type(p.dtype));
   spec.type("Index", common::spec_type(p.index));
   spec.flag("has_end", has_lengths(p));
+  spec.flag("packed", is_packed(p));
+  spec.integer("packed_bytes", is_packed(p) ? bytes(type_of(p, 0)) : 0);
   spec.type("Offset", common::spec_type(offset_type(p)));
   spec.type("Scale", common::spec_type(p.scale == DType::none ? f32 : p.scale));
   spec.type("Weight", common::spec_type(p.sample_weights == DType::none ? f32 : p.sample_weights));
@@ -201,7 +205,8 @@ int Lookup::variants(const Embedding& p, const Target&, const DeviceModel& model
 // Of the list of tables, the largest of all entries; single elements are aligned to themselves, which quern checks.
 std::uint32_t Lookup::alignment(const Embedding& p, int operand, const Config& config) {
   if (config[Lookup::kElements] == 1) return 1;
-  const std::int64_t size = operand == kWeights ? widest_type(p) : bytes(operand == kOut ? out_type(p) : p.dtype);
+  const std::int64_t size =
+      operand == kWeights || operand == kPacked ? widest_type(p) : bytes(operand == kOut ? out_type(p) : p.dtype);
   return static_cast<std::uint32_t>(std::min<std::int64_t>(config[Lookup::kElements] * size, kMostBytes));
 }
 

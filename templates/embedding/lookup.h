@@ -10,6 +10,7 @@ namespace quern::embedding {
 inline constexpr const char* kHashes[] = {QUERN_EMBEDDING_HASHES(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kModes[] = {QUERN_EMBEDDING_MODES(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kPoolings[] = {QUERN_EMBEDDING_POOLINGS(QUERN_CHOICE_NAME) nullptr};
+inline constexpr const char* kLayouts[] = {QUERN_EMBEDDING_LAYOUTS(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kBags[] = {QUERN_EMBEDDING_BAGS(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kPasses[] = {QUERN_EMBEDDING_PASSES(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kOptimizers[] = {QUERN_EMBEDDING_OPTIMIZERS(QUERN_CHOICE_NAME) nullptr};
@@ -36,7 +37,9 @@ enum OperandNumber {
   kWorkspace,
   kGivenScale,
   kOutScales,
-  kLengths
+  kLengths,
+  kPacked,
+  kPlaces
 };
 inline constexpr std::int32_t kElementCounts[] = {1, 2, 4, 8, 16, kNoMore};
 inline constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};

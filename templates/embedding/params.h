@@ -60,7 +60,8 @@ struct ParamsOf {
   unsigned long long bags;
   const void* sample_weights;
   long long count;
-  void* out_scales;  // or the given one
+  void* out_scales;         // or the given one
+  const long long* places;  // layout=packed: [tables, 2]
 };
 
 // The most thread blocks that make offsets of lengths: each leaves a sum for the others.

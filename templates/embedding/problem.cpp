@@ -107,6 +107,15 @@ std::string check_modes(const Embedding& p) {
   return {};
 }
 
+std::string check_layout(const Embedding& p) {
+  if (!is_packed(p)) return {};
+  if (is_backward(p)) return "layout=packed is for pass=forward: backward takes a list of tables";
+  if (p.table_dtype.count > 1) return "layout=packed has tables of one type: give table_dtype one entry, or none";
+  if (p.scale != DType::none) return "layout=packed has tables without scale: give them as a list";
+  return packed_elements(p) > kMaxExtent ? "rows are too many for layout=packed: all tables have at most 2^46 elements"
+                                         : "";
+}
+
 template <std::size_t N>
 std::string first_refusal(const Embedding& p, std::string (*const (&rules)[N])(const Embedding&)) {
   for (const auto rule : rules) {
@@ -118,8 +127,8 @@ std::string first_refusal(const Embedding& p, std::string (*const (&rules)[N])(c
 }  // namespace
 
 std::string check(const Embedding& p) {
-  return first_refusal(p, {check_lists, check_sizes, check_pooling, check_vocabularies, check_modes, check_backward,
-                           check_scaling, check_batch, check_count, check_ids});
+  return first_refusal(p, {check_lists, check_sizes, check_pooling, check_vocabularies, check_modes, check_layout,
+                           check_backward, check_scaling, check_batch, check_count, check_ids});
 }
 
 // Without a loop over the tables.

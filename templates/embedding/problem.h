@@ -26,6 +26,8 @@ NamedRow row_named(const Embedding& p, const EmbeddingArgs& a, int t, std::int64
 // `seed`: the problem's. Bags of 0 to twice the average.
 void generate_offsets(const Embedding& p, std::uint64_t seed, void* data);
 void generate_lengths(const Embedding& p, std::uint64_t seed, void* data);
+// layout=packed: the seed says which table comes first, and some have fewer rows than they may.
+void generate_places(const Embedding& p, std::uint64_t seed, void* data);
 // Of a vocabulary of rows[t] keys, some of them twice. An eighth of the ids is not among them.
 void generate_vocabulary(const Embedding& p, int table, std::uint64_t seed, void* data);
 // Uniform over the rows of a table; where seed % 4 is 2, by a power law with the exponent 1.05. Where the mode gives it

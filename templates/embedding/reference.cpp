@@ -81,6 +81,16 @@ class Rows {
     bool good;
   };
 
+  // Of table t, where it begins and its rows.
+  std::int64_t place(int t, int number) const {
+    return static_cast<const std::int64_t*>(a_.places.data)[2 * t + number];
+  }
+  std::int64_t rows(int t) const { return is_packed(p_) ? place(t, 1) : rows_of(p_, t); }
+  const std::byte* table(int t) const {
+    if (!is_packed(p_)) return static_cast<const std::byte*>(a_.weights.entries[t].data);
+    return static_cast<const std::byte*>(a_.packed.data) + place(t, 0) * bytes(type_of(p_, t));
+  }
+
   Bag bag_of(std::int64_t number) const {
     const std::int64_t begin = offsets_[static_cast<std::size_t>(number)];
     const std::int64_t end = offsets_[static_cast<std::size_t>(number + 1)];
@@ -89,7 +99,7 @@ class Rows {
 
   bool is_bad(int t, std::int64_t at) const {
     const std::int64_t id = common::read_integer(p_.index, a_.index.data, at);
-    return !is_skipped(t, id) && (id < 0 || id >= rows_of(p_, t));
+    return !is_skipped(t, id) && (id < 0 || id >= rows(t));
   }
   void report_id(int t, std::int64_t at, std::int64_t position, std::uint64_t& least) const {
     if (is_bad(t, at)) least = std::min(least, static_cast<std::uint64_t>(position));
@@ -104,17 +114,17 @@ class Rows {
 
   // The row that a hashed id names; nothing for a zero row.
   std::optional<std::int64_t> named(int t, std::int64_t row) const {
-    const std::int64_t rows = rows_of(p_, t);
-    if (p_.mode == EmbeddingMode::wrap_negative && row < 0) row += rows;
-    if (p_.mode == EmbeddingMode::clamp) row = std::clamp<std::int64_t>(row, 0, rows - 1);
-    if (row >= 0 && row < rows) return row;
+    const std::int64_t all = rows(t);
+    if (p_.mode == EmbeddingMode::wrap_negative && row < 0) row += all;
+    if (p_.mode == EmbeddingMode::clamp) row = std::clamp<std::int64_t>(row, 0, all - 1);
+    if (row >= 0 && row < all) return row;
     if (p_.mode == EmbeddingMode::first || p_.mode == EmbeddingMode::report_first) return 0;
     return std::nullopt;
   }
 
   std::int64_t row_at(int t, std::int64_t at) const {
     const std::int64_t id = common::read_integer(p_.index, a_.index.data, at);
-    return has_vocabulary(p_) ? position_of(t, id) : hashed(p_, id, rows_of(p_, t));
+    return has_vocabulary(p_) ? position_of(t, id) : hashed(p_, id, rows(t));
   }
 
   std::int64_t position_of(int t, std::int64_t id) const {
@@ -125,9 +135,10 @@ class Rows {
   // Element c of a row, with its scale, in fp32.
   float value(int t, std::int64_t row, std::int64_t c) const {
     const DType type = type_of(p_, t);
-    const void* const table = a_.weights.entries[t].data;
+    const void* const numbers = table(t);
     const std::int64_t at = row * stride_of(p_, t) + c;
-    const double number = type == i8 ? static_cast<const std::int8_t*>(table)[at] : common::read_float(type, table, at);
+    const double number =
+        type == i8 ? static_cast<const std::int8_t*>(numbers)[at] : common::read_float(type, numbers, at);
     if (!has_scale(p_, t)) return static_cast<float>(number);
     const double scale = common::read_float(p_.scale, a_.scales.entries[t].data, row * scale_stride_of(p_, t));
     return static_cast<float>(number) * static_cast<float>(scale);
@@ -139,8 +150,7 @@ class Rows {
     if (!row) {
       std::memset(to, 0, static_cast<std::size_t>(dim * size));
     } else if (type_of(p_, t) == p_.dtype) {
-      const auto* const table = static_cast<const std::byte*>(a_.weights.entries[t].data);
-      std::memcpy(to, table + *row * stride_of(p_, t) * size, static_cast<std::size_t>(dim * size));
+      std::memcpy(to, table(t) + *row * stride_of(p_, t) * size, static_cast<std::size_t>(dim * size));
     } else {
       for (std::int64_t c = 0; c < dim; ++c) common::write_float(p_.dtype, to, c, value(t, *row, c));
     }

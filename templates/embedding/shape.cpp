@@ -43,6 +43,12 @@ std::int64_t width_of(const Embedding& p) {
   return width;
 }
 
+std::int64_t packed_elements(const Embedding& p) {
+  std::int64_t elements = 0;
+  for (int t = 0; t < tables(p); ++t) elements += rows_of(p, t) * stride_of(p, t);
+  return elements;
+}
+
 std::int64_t natural_elements(const Embedding& p, std::int64_t limit) {
   std::int64_t elements = common::common_alignment({p.dense, dense_stride(p), out_stride(p)}, limit);
   for (int t = 0; t < tables(p); ++t) elements = common::common_alignment({dim_of(p, t), stride_of(p, t)}, elements);
@@ -78,6 +84,7 @@ std::int64_t bytes_that_move(const Embedding& p) {
   std::int64_t all = p.batch * (width_of(p) * bytes(out_type(p)) + p.dense * bytes(p.dtype)) + ids * bytes(p.index);
   if (is_pooled(p)) all += bags_of(p) * bytes(p.offsets) + ids * bytes(p.sample_weights);
   for (int t = 0; t < tables(p); ++t) all += bytes_of_table(p, t, ids / p.tables);
+  if (is_packed(p)) all += p.tables * 2 * bytes(i64);
   return all;
 }
 

@@ -21,6 +21,7 @@ inline bool reports(const Embedding& p) {
 inline bool has_vocabulary(const Embedding& p) { return p.hash == EmbeddingHash::index; }
 inline bool has_lengths(const Embedding& p) { return is_pooled(p) && p.bags == EmbeddingBags::lengths; }
 inline bool has_padding(const Embedding& p) { return p.padding.count != 0; }
+inline bool is_packed(const Embedding& p) { return p.layout == EmbeddingLayout::packed; }
 
 // Whether out has 8 bits.
 inline bool is_quantized(const Embedding& p) { return p.scaling != EmbeddingScaling::none; }
@@ -52,6 +53,8 @@ std::int64_t widest_type(const Embedding& p);
 
 // Elements of a row of out.
 std::int64_t width_of(const Embedding& p);
+// Elements that tables of their most rows have, one after the other.
+std::int64_t packed_elements(const Embedding& p);
 inline std::int64_t index_stride(const Embedding& p) { return p.index_stride == 0 ? p.tables : p.index_stride; }
 inline std::int64_t dense_stride(const Embedding& p) { return p.dense_stride == 0 ? p.dense : p.dense_stride; }
 inline std::int64_t out_stride(const Embedding& p) { return p.out_stride == 0 ? width_of(p) : p.out_stride; }

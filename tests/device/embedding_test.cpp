@@ -111,6 +111,12 @@ TEST_F(EmbeddingOnDevice, ABadIdTakesTheFirstRowAndIsReportedByItsPosition) {
   }
 }
 
+// Where packed tables are, and their rows, is read by each launch.
+TEST_F(EmbeddingOnDevice, AReplayReadsPackedTablesThatHaveMoved) {
+  for (const char* rest : {"hash=modulus", "mode=zero", "pooling=sum count=400 mode=clamp"})
+    expect_replays(cat("embedding batch=50 tables=3 dim=8,12,8 rows=30,70,12 layout=packed ", rest));
+}
+
 TEST_F(EmbeddingOnDevice, GoodIdsLeaveTheReportAsItWas) {
   const AnyProblem problem = runtime().parse("embedding batch=3 tables=2 dim=4 rows=9 mode=report");
   HostOperands host = generated(problem);

@@ -29,6 +29,17 @@ class Lookup(Case):
             rows = np.stack([(ids[:, t] + 1) % len(w) for t, w in enumerate(self.weights)], 1)
         self.same(quern.embedding(self.weights, ids, hash="modulus"), self.rows(rows))
 
+    def test_packed_tables(self):
+        w = self.weights
+        packed = np.concatenate([table.ravel() for table in (w[2], w[0], w[1])])
+        places = np.array([[w[2].size, 7], [w[2].size + w[0].size, 80], [0, 9]])
+        fields = dict(packed=packed, places=places, layout="packed", dim=(4, 6, 2))
+        self.same(quern.embedding(index=self.index, rows=(7, 80, 9), **fields), self.rows(self.index))
+        # Fewer rows than there may be: 50 is past the end.
+        places[1, 1] = 50
+        cut = quern.embedding(index=self.index, rows=(7, 80, 9), mode="clamp", **fields)
+        self.same(cut, self.rows(np.minimum(self.index, [6, 49, 8])))
+
     def test_modes(self):
         table, index = numbers(5, 4), np.array([[2], [-1], [5]])
         zeros = np.zeros(4, f32)

@@ -74,6 +74,25 @@ void lookups_with_gaps(std::vector<Case>& cases) {
   cases.push_back({lookup(70, 2, "rows=20 dim=60,4 table_dtype=i8,f32 scale=bf16 scale_strides=3,0")});
 }
 
+// In one operand, by an array on the device: other begins, and fewer rows than there may be.
+void packed_lookups(std::vector<Case>& cases) {
+  const std::string packed = " layout=packed";
+  for (const std::string& mode : kEmbeddingModes)
+    cases.push_back({lookup(77, 3, cat("dim=8,16,4 rows=9,100,1 dtype=bf16 mode=", mode, packed)),
+                     static_cast<int>(cases.size() % 2)});
+  for (const char* index : {"i64", "i32"}) {
+    cases.push_back({lookup(129, 26, cat("dim=16 rows=1000 hash=modulus dense=16 index=", index, packed))});
+    cases.push_back({lookup(60, 4, cat("hash=index rows=100,1,2,63 capacity=256,2,8,64 dim=8 index=", index, packed))});
+  }
+  for (const char* table : {"f32", "f16", "bf16", "e4m3", "e5m2", "i8"})
+    cases.push_back({lookup(90, 5, cat("rows=40 dim=24,5,8,1,16 dtype=f16 dense=3 table_dtype=", table, packed)), 1});
+  cases.push_back({lookup(70, 3, cat("rows=20,6,9 dim=16 strides=24,16,20 dense=12 out_stride=72", packed))});
+  cases.push_back({lookup(3, 64, cat("rows=5 dim=4 mode=clamp", packed))});
+  cases.push_back({pooled(65, 3, "sum", 2000, cat("dim=16 rows=40 mode=zero padding=3", packed))});
+  cases.push_back({pooled(40, 5, "mean", 777, cat("dim=16 rows=100 hash=modulus padding=0", packed))});
+  cases.push_back({lookup(50, 3, cat("dim=32 rows=30 dtype=bf16 scaling=mx hash=modulus", packed))});
+}
+
 void bags(std::vector<Case>& cases) {
   const std::vector<std::string> types = {"", "dtype=bf16", "dtype=f16 table_dtype=f32",
                                           "dtype=bf16 table_dtype=i8 scale=f32", "table_dtype=e4m3"};
@@ -107,6 +126,7 @@ std::vector<Case> embedding_cases() {
   lookups_in_vocabularies(cases);
   odd_lookups(cases);
   lookups_with_gaps(cases);
+  packed_lookups(cases);
   bags(cases);
   for (const char* config :
        {"elements=1,unroll=1,threads=64", "elements=4,unroll=8", "elements=2,unroll=4,load_once=1"})

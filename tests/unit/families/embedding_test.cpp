@@ -66,6 +66,16 @@ TEST(EmbeddingProblem, RefusesFieldsThatHaveNoMeaning) {
   EXPECT_EQ(embedding_refusal("pooling=sum padding=-1 count=5 sample_weights=bf16"), "");
 }
 
+TEST(EmbeddingProblem, PackedTablesHaveOneTypeAndNoScale) {
+  EXPECT_EQ(embedding_refusal("layout=packed tables=3 dim=4,8,12 table_dtype=i8 dtype=bf16 pooling=sum count=9"), "");
+  EXPECT_EQ(embedding_refusal("layout=packed hash=index capacity=16"), "");
+  EXPECT_TRUE(has(embedding_refusal("layout=packed pass=backward"), "layout=packed is for pass=forward"));
+  EXPECT_TRUE(has(embedding_refusal("layout=packed tables=2 table_dtype=f32,bf16"), "tables of one type"));
+  EXPECT_TRUE(has(embedding_refusal("layout=packed table_dtype=i8 scale=f32"), "tables without scale"));
+  EXPECT_EQ(embedding_refusal("layout=packed tables=2 dim=1 rows=35184372088832"), "");
+  EXPECT_TRUE(has(embedding_refusal("layout=packed tables=2 dim=1 rows=35184372088833"), "at most 2^46 elements"));
+}
+
 TEST(EmbeddingProblem, RefusesScalingsThatHaveNoMeaning) {
   EXPECT_TRUE(has(embedding_refusal("element=e5m2"), "say scaling=mx, tensor, row or block128"));
   EXPECT_TRUE(has(embedding_refusal("scale_layout=blocked"), "say scaling=mx, tensor, row or block128"));
@@ -105,6 +115,11 @@ TEST(EmbeddingOperands, FollowFromTheFields) {
   EXPECT_EQ(span("embedding " + plain + "scaling=row", "out_scales"), 10 * 4);
   EXPECT_EQ(span("embedding " + plain + "scaling=tensor", "out_scales"), 0);
   EXPECT_EQ(span("embedding " + plain + "scaling=tensor", "given_scale"), 4);
+  const std::string packed = "batch=10 tables=2 dim=3,5 rows=4,6 strides=7,0 dtype=bf16 layout=packed ";
+  EXPECT_EQ(entry_span(packed, "weights", 0), -1);
+  EXPECT_EQ(span("embedding " + packed, "packed"), (4 * 7 + 6 * 5) * 2);
+  EXPECT_EQ(span("embedding " + packed, "places"), 2 * 2 * 8);
+  EXPECT_EQ(span("embedding " + plain, "packed"), 0);
   const std::string wide = "embedding batch=130 tables=1 dim=33 scaling=mx";
   EXPECT_EQ(span(wide, "out_scales"), 130 * 2) << "the last block is cut";
   EXPECT_EQ(span(wide + " scale_layout=blocked", "out_scales"), 256 * 4);

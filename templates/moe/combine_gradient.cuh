@@ -85,8 +85,9 @@ QUERN_DEVICE void store_probs(const Params& p, const Token& token) {
                                        [&](u32 k, u32) { return sum_of_route(p, token, k); });
     return;
   }
+  const u32 end = end_route(p, token);
 #pragma unroll 1
-  for (u32 k = token.first_route + token.thread(); k < token.end_route; k += kLanes * kWarps)
+  for (u32 k = first_route(p, token) + token.thread(); k < end; k += kLanes * kWarps)
     store<kProb>(prob_at(p.out_probs, token.number * kTopk + k), sum_of_route(p, token, k));
 }
 
@@ -101,7 +102,7 @@ QUERN_DEVICE void move_rows(const Params& p) {
     // As often in all teams: those of a warp take part in each other's shuffles. There is nothing after the last route.
 #pragma unroll 1
     for (u32 route = 0; route < p.routes_of_team; route += kBatch)
-      routes_of_segment(p, token, gradient, segment, token.first_route + route);
+      routes_of_segment(p, token, gradient, segment, first_route(p, token) + route);
   }
   if constexpr (kWarps == 1) __syncwarp();
   if constexpr (kWarps > 1) __syncthreads();

@@ -74,13 +74,19 @@ std::int64_t shared_bytes_of(const Movement& m, const Config& c, std::int64_t th
   return has_gradient(m) ? threads / c[kLanes] / c[kWarps] * parts_of(m, c) * m.topk * 4 : 0;
 }
 
+// Ragged rows take 64 to 110 registers. For larger blocks ptxas spills some bytes of kernels that need a few more than
+// 64, so that one more fits a multiprocessor.
+std::int64_t most_threads(const Config& c) {
+  return c[kRagged] == 0 ? common::kMaxThreads : std::max(128, 32 * c[kWarps]);
+}
+
 // Smaller blocks where a problem would leave multiprocessors idle. Several warps of a team are a block.
 std::int64_t threads_for(const Movement& m, const Config& c, const DeviceModel& model, std::int64_t groups) {
   if (c[kWarps] > 1) return std::int64_t{32} * c[kWarps];
   // A thread makes the table of few chunks.
   const std::int64_t least =
       m.form == Form::reorder ? std::clamp<std::int64_t>(power_of_two_from(m.chunks / 8), 32, 512) : 32;
-  std::int64_t threads = c[kThreads];
+  std::int64_t threads = std::min<std::int64_t>(c[kThreads], most_threads(c));
   while (threads > least && (blocks_for(groups, threads, c[kLanes]) < std::int64_t{2} * model.multiprocessors ||
                              (has_gradient(m) && shared_bytes_of(m, c, threads) > kMostSumBytes)))
     threads /= 2;
@@ -241,7 +247,7 @@ std::uint32_t routes_alignment(const Movement& m, const Config& c, std::int64_t 
 
 void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
   spec.integer("params_bytes", sizeof(Params));
-  spec.integer("max_threads", common::kMaxThreads);
+  spec.integer("max_threads", most_threads(c));
   spec.integer("vector", c[kVector]);
   spec.flag("ragged", c[kRagged] == 1);
   spec.integer("element_bytes", element_bytes(m));

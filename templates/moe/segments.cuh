@@ -28,8 +28,6 @@ struct Token {
   bool inside;
   u32 team;  // of the block
   u32 warp;  // of the team
-  u32 first_route;
-  u32 end_route;
 
   // The threads of a team take its routes in turn.
   QUERN_DEVICE u32 thread() const { return warp * kLanes + lane(); }
@@ -37,11 +35,19 @@ struct Token {
 
 QUERN_DEVICE Token token_of_thread(const Params& p) {
   const u64 group = group_from(p.pad_blocks);
-  const u64 team = group / kWarps;
-  const u32 number = static_cast<u32>(divide(team, p.by_teams));
-  const u32 first = (static_cast<u32>(team) - number * p.teams) * p.routes_of_team;
-  const u32 end = first + p.routes_of_team < kTopk ? first + p.routes_of_team : kTopk;
-  return {number, number < p.tokens, threadIdx.x / (kLanes * kWarps), static_cast<u32>(group % kWarps), first, end};
+  const u32 number = static_cast<u32>(divide(group / kWarps, p.by_teams));
+  return {number, number < p.tokens, threadIdx.x / (kLanes * kWarps), static_cast<u32>(group % kWarps)};
+}
+
+// The first of the team's routes. It is made again wherever it is needed, so that the loops over routes keep no
+// register for it.
+QUERN_DEVICE u32 first_route(const Params& p, const Token& token) {
+  const u32 team = static_cast<u32>(group_from(p.pad_blocks)) / kWarps;
+  return (opaque(team) - token.number * p.teams) * p.routes_of_team;
+}
+QUERN_DEVICE u32 end_route(const Params& p, const Token& token) {
+  const u32 end = first_route(p, token) + p.routes_of_team;
+  return end < kTopk ? end : kTopk;
 }
 
 // The sum of each segment and route of the block's teams.

@@ -28,6 +28,20 @@ class EmbeddingGradients(TorchTest):
         expected = [t[(ids[:, i] + 1) % len(t)] for i, t in enumerate(self.tables)]
         self.assertSameGradients(got, torch.cat(expected, 1), self.tables)
 
+    def test_packed_tables(self):
+        a, b = (t.detach() for t in self.tables)
+        packed = torch.cat([b.flatten(), a.flatten()])
+        places = torch.tensor([[b.numel(), 7], [0, 5]], device=DEVICE)
+        settings = dict(places=places, layout="packed", dim=[4, 3], rows=[7, 5])
+        dense = rand(20, 2, grad=True)
+        (got,) = _ops.embedding([], self.index, packed=packed, dense=dense, **settings)
+        self.assertEqual(got.tolist(), torch.cat([dense] + self.eager(), 1).tolist())
+        got.sum().backward()
+        self.assertEqual(dense.grad.tolist(), torch.ones_like(dense).tolist())
+        (got,) = _ops.embedding([], self.index, packed=packed.requires_grad_(), **settings)
+        with self.assertRaisesRegex(RuntimeError, "layout=packed has no gradient of rows; give the tables as a list"):
+            got.sum().backward()
+
     def test_dense_alone_needs_no_launch(self):
         dense = rand(20, 2, grad=True)
         tables = [t.detach() for t in self.tables]

@@ -307,6 +307,8 @@ def _reads_rows(call):
 def _embedding(saved, gradient, *_):
     _refuse_quantized("embedding", saved)
     tables, dense = saved["weights"], saved["dense"]
+    if saved.settings.get("layout") == "packed" and any(saved.needs.get(n) for n in ("packed", "sample_weights")):
+        raise RuntimeError("quern.embedding with layout=packed has no gradient of rows; give the tables as a list")
     if not (saved.needs["weights"] or saved.needs.get("sample_weights")):
         return {"dense": gradient[..., : dense.shape[-1]]}
     settings = dict(saved.settings, pass_="backward", tables=len(tables))

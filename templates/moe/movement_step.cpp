@@ -103,8 +103,8 @@ std::int64_t group_parts_of(const Movement& m, const Config& c, const DeviceMode
 }
 
 // Routes of a token that a team has. Of few tokens several teams share them, up to a team for each; but dense
-// probabilities of a token are written by one team. On an H200 three
-// tokens of 14208 bytes from ten rows take 4.0 us, with one team 11.3; 42 of 3072 bytes from seven 3.1 and 7.0.
+// probabilities of a token are written by one team. On an H200 three tokens of 14208 bytes from ten rows take 4.0 us,
+// with one team 11.3; 42 of 3072 bytes from seven 3.1 and 7.0.
 std::int64_t routes_of_team(const Movement& m, const Config& c, const DeviceModel& model) {
   constexpr std::int64_t kMostWarps = 16;  // of a multiprocessor
   if (m.form != Form::combine_gradient || m.dense) return m.topk;

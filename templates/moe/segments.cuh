@@ -42,7 +42,7 @@ QUERN_DEVICE Token token_of_thread(const Params& p) {
 // The first of the team's routes. It is made again wherever it is needed, so that the loops over routes keep no
 // register for it.
 QUERN_DEVICE u32 first_route(const Params& p, const Token& token) {
-  const u32 team = static_cast<u32>(group_from(p.pad_blocks)) / kWarps;
+  const u32 team = static_cast<u32>(group_from(p.pad_blocks) / kWarps);
   return (opaque(team) - token.number * p.teams) * p.routes_of_team;
 }
 QUERN_DEVICE u32 end_route(const Params& p, const Token& token) {

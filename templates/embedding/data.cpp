@@ -96,8 +96,9 @@ void generate_places(const Embedding& p, std::uint64_t seed, void* data) {
   std::int64_t begin = 0;
   for (int i = 0; i < tables(p); ++i) {
     const int t = static_cast<int>((seed + static_cast<std::uint64_t>(i)) % static_cast<std::uint64_t>(p.tables));
-    places[2 * t] = begin;
-    places[2 * t + 1] = generated_rows(p, t);
+    std::int64_t* const place = places + std::int64_t{2} * t;
+    place[0] = begin;
+    place[1] = generated_rows(p, t);
     begin += rows_of(p, t) * stride_of(p, t);
   }
 }

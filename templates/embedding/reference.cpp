@@ -83,7 +83,7 @@ class Rows {
 
   // Of table t, where it begins and its rows.
   std::int64_t place(int t, int number) const {
-    return static_cast<const std::int64_t*>(a_.places.data)[2 * t + number];
+    return static_cast<const std::int64_t*>(a_.places.data)[std::int64_t{2} * t + number];
   }
   std::int64_t rows(int t) const { return is_packed(p_) ? place(t, 1) : rows_of(p_, t); }
   const std::byte* table(int t) const {

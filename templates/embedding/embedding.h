@@ -43,8 +43,8 @@ struct EmbeddingArgs {
   Out out_scales = {};  // the other scalings: of out, a row of scales for each of its rows
   In packed = {};  // layout=packed, in place of weights: the memory of all tables, which may lie in it in any order
   In places = {};  // layout=packed: [tables, 2] of i64: the element of packed at which each table begins, and its
-                   // rows, at least 1 and at most rows[t]. A begin is a multiple of each power of two, up to 16
-                   // bytes, that divides dense and all dims and strides, as where tables follow one another
+                   // rows, at most rows[t]; without rows it gives zeros. A begin is a multiple of each power of two, up
+                   // to 16 bytes, that divides dense and all dims and strides, as where tables follow one another
   std::int64_t batch = kOpen;
   std::int64_t count = kOpen;
   float learning_rate = 0.01F;

@@ -45,10 +45,13 @@ QUERN_DEVICE spec::Index load_id(const void* index, i64 position, bool inside) {
   return bit_cast<Index>(load_if<sizeof(Index), LoadHint::keep>(inside, static_cast<const Index*>(index) + position));
 }
 
+// Packed tables may turn out to have no rows.
+QUERN_DEVICE bool has_rows(const Source& source) { return !spec::packed || source.limits.rows > 0; }
+
 // Rows on the device have no magic number: they are divided by.
 QUERN_DEVICE u64 remainder_of(u64 m, const Source& source) {
   const u64 rows = static_cast<u64>(source.limits.rows);
-  if constexpr (spec::packed) return m % rows;
+  if constexpr (spec::packed) return has_rows(source) ? m % rows : 0;
   return m - divide(m, Divisor{source.table.hash, 0, source.table.shift}) * rows;
 }
 
@@ -104,7 +107,7 @@ QUERN_DEVICE Row row_of(const Source& source, spec::Index id, u64 position, bool
   bool zero = false;
   row = in_mode(source, row, counted, zero);
   report.add(zero, position);
-  return {zero ? 0 : row, counted && (kFirst || !zero), counted};
+  return {zero ? 0 : row, counted && (kFirst || !zero) && has_rows(source), counted};
 }
 
 }  // namespace quern::embedding

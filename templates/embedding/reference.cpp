@@ -115,6 +115,7 @@ class Rows {
   // The row that a hashed id names; nothing for a zero row.
   std::optional<std::int64_t> named(int t, std::int64_t row) const {
     const std::int64_t all = rows(t);
+    if (all < 1) return std::nullopt;
     if (p_.mode == EmbeddingMode::wrap_negative && row < 0) row += all;
     if (p_.mode == EmbeddingMode::clamp) row = std::clamp<std::int64_t>(row, 0, all - 1);
     if (row >= 0 && row < all) return row;
@@ -124,7 +125,7 @@ class Rows {
 
   std::int64_t row_at(int t, std::int64_t at) const {
     const std::int64_t id = common::read_integer(p_.index, a_.index.data, at);
-    return has_vocabulary(p_) ? position_of(t, id) : hashed(p_, id, rows(t));
+    return has_vocabulary(p_) ? position_of(t, id) : hashed(p_, id, std::max<std::int64_t>(rows(t), 1));
   }
 
   std::int64_t position_of(int t, std::int64_t id) const {

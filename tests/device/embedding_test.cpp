@@ -16,7 +16,18 @@
 namespace quern::test {
 namespace {
 
-enum EmbeddingOperand { kWeights, kIndex, kOffsets, kSampleWeights, kScales, kVocabularies, kDense, kOut, kReport };
+enum EmbeddingOperand {
+  kWeights,
+  kIndex,
+  kOffsets,
+  kSampleWeights,
+  kScales,
+  kVocabularies,
+  kDense,
+  kOut,
+  kReport,
+  kPlaces = 21
+};
 
 template <class T>
 T* numbers_of(HostOperands& host, EmbeddingOperand operand) {
@@ -115,6 +126,25 @@ TEST_F(EmbeddingOnDevice, ABadIdTakesTheFirstRowAndIsReportedByItsPosition) {
 TEST_F(EmbeddingOnDevice, AReplayReadsPackedTablesThatHaveMoved) {
   for (const char* rest : {"hash=modulus", "mode=zero", "pooling=sum count=400 mode=clamp"})
     expect_replays(cat("embedding batch=50 tables=3 dim=8,12,8 rows=30,70,12 layout=packed ", rest));
+}
+
+// Its cardinality is known on the device only, where nothing can refuse it.
+TEST_F(EmbeddingOnDevice, APackedTableWithoutRowsGivesZerosAndReadsNothing) {
+  for (const char* rest : {"hash=modulus", "mode=clamp", "mode=first", "mode=wrap_negative", "mode=report",
+                           "pooling=sum count=60 mode=clamp", "pooling=mean count=60 hash=modulus"}) {
+    for (const std::int64_t rows : {0, -7}) {
+      const AnyProblem problem =
+          runtime().parse(cat("embedding batch=9 tables=2 dim=4 rows=5 dense=1 layout=packed ", rest));
+      HostOperands host = generated(problem);
+      numbers_of<std::int64_t>(host, kPlaces)[3] = rows;
+      HostOperands got = launched(host);
+      expect_as_reference(problem, host, got);
+      for (int b = 0; b < 9; ++b) {
+        const float* const row = numbers_of<float>(got, kOut) + std::ptrdiff_t{9} * b;
+        EXPECT_TRUE(std::all_of(row + 5, row + 9, [](float x) { return x == 0; })) << rest << " " << rows;
+      }
+    }
+  }
 }
 
 TEST_F(EmbeddingOnDevice, GoodIdsLeaveTheReportAsItWas) {

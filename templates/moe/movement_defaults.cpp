@@ -85,8 +85,8 @@ std::int64_t rows_at_once(const Movement& m, const DeviceModel& model, std::int6
   if (m.form == Form::factor_gradient) return 1;
   if (m.form == Form::combine) return summed_at_once(m, model, vector);
   if (!has_gradient(m)) return 8;
-  const bool has_teams = !m.dense && are_few(m, model, 2 * warps);
-  return are_few(m, model, warps) && !has_teams && m.topk > 1 && vector == 16 ? 2 : 1;
+  const bool shares_routes = !m.dense && are_few(m, model, 2 * warps);
+  return are_few(m, model, warps) && !shares_routes && m.topk > 1 && vector == 16 ? 2 : 1;
 }
 
 // Each is two accesses.

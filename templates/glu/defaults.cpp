@@ -35,15 +35,13 @@ bool has_many_gradients(const Glu& p) {
 }
 
 // Bytes of an access, and vectors in flight. On an H200, gelu: 1166 x 640 2.72 us with two of 8 bytes, 3.10 with one of
-// 16, 8192 x 11008 124.8 and 125.6; silu 3.14 and 3.08 (987 x 1024). Backward one of 8 bytes: 2000 x 2048 11.34 us, of
-// 16 11.52, with out 13.60 and 13.79; 8192 x 11008 with out 256.4 and 258.2; gelu 3000 x 256 3.54 and 3.66, of fp32
-// 2947 x 128 3.59 and 3.74; but 638 x 816 with out 3.18 and 3.12. Of fp32 1986 x 366 takes 3.71 us with two of 8 bytes,
-// with four 3.86. Backward fp32 has one of 8 bytes also where there is less: 39 x 4456 gelu_tanh 2.41 us, of 16 2.85;
-// 300 x 1024 3.14 and 3.13.
+// 16, 8192 x 11008 124.8 and 125.6; silu 3.14 and 3.08 (987 x 1024). Backward one of 8 bytes: silu 343 x 1472 2.83 us,
+// of 16 2.93, of 4 2.97, with out 3.12, 3.14 and 3.23; gelu_tanh 222 x 1856 2.60 and 2.98; 2000 x 2048 11.34 and 11.52,
+// with out 13.60 and 13.79; 8192 x 11008 with out 256.4 and 258.2; gelu of fp32 2947 x 128 3.59 and 3.74, gelu_tanh 39
+// x 4456 2.41 and 2.85. Forward of fp32 1986 x 366 takes 3.71 us with two of 8 bytes, with four 3.86.
 std::int64_t widest_useful(const Glu& p) {
-  const bool computes_much = is_elementwise(p) && !is_backward(p) && p.activation == Activation::gelu;
-  const bool wide_gradients = is_elementwise(p) && is_backward(p) && size_of(p) == 4;
-  return computes_much || wide_gradients || has_many_gradients(p) ? 8 : 32;
+  const bool computes_much = is_backward(p) || p.activation == Activation::gelu;
+  return is_elementwise(p) && computes_much ? 8 : 32;
 }
 std::int64_t vectors_at_once(const Glu& p, std::int64_t vector, std::int64_t elements, const DeviceModel& model) {
   if (has_sums(p)) return rows_ahead(p);

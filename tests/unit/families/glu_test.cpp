@@ -316,7 +316,7 @@ TEST(GluVariants, ReadWithAHintWhereThereIsLittle) {
 TEST(GluVariants, TakeVectorsThatDivideRowsAndThenAnyAddress) {
   EXPECT_EQ(summary("glu width=4096"), "vector:16:16 element:16:1");
   EXPECT_EQ(summary("glu width=4096 dtype=f32 pass=backward"), "vector:8:8 element:16:1");
-  EXPECT_EQ(summary("glu rows=638 width=816 pass=backward"), "vector:16:16 element:16:1");
+  EXPECT_EQ(summary("glu rows=638 width=816 pass=backward"), "vector:8:8 element:16:1");
   EXPECT_EQ(summary("glu rows=3000 width=256 pass=backward"), "vector:8:8 element:16:1");
   EXPECT_EQ(summary("glu rows=2947 width=128 dtype=f32 pass=backward"), "vector:8:8 element:16:1");
   EXPECT_EQ(summary("glu width=4096 activation=gelu"), "vector:8:8 element:16:1") << "of code that is long";

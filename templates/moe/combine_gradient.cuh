@@ -38,11 +38,12 @@ QUERN_DEVICE void store_scaled(const Params& p, u32 row, float weight, const Seg
 }
 
 // A route at a time, whose row is not kept.
-QUERN_DEVICE void ragged_route(const Params& p, const Segment& gradient, u32 number, u32 row, float weight,
-                               float& sum) {
+QUERN_DEVICE ChunkSums ragged_route(const Params& p, const Segment& gradient, u32 number, u32 row, float weight) {
+  ChunkSums sums;
   for_ragged_chunks(p, p.rows, row, true, number,
-                    [&](u32 s, const Vector<16>& chunk) { sum = chunk_dot(chunk, gradient.chunks[s], sum); });
+                    [&](u32 s, const Vector<16>& chunk) { sums.of[s] = chunk_dot(chunk, gradient.chunks[s]); });
   store_scaled(p, row, weight, gradient, number);
+  return sums;
 }
 
 // All lanes of a warp take part, also where a token has no such route.
@@ -54,10 +55,10 @@ QUERN_DEVICE void routes_of_segment(const Params& p, const Token& token, const S
   if constexpr (kRagged) {
 #pragma unroll
     for (u32 i = 0; i < kBatch; ++i) {
-      float sum = 0;
+      ChunkSums sums;
       if (has_row(p, rows.of[i]))
-        ragged_route(p, gradient, number, rows.of[i], to_float(bit_cast<Prob>(probs[i])), sum);
-      put_sum(p, token, number, first + i, group_sum(sum));
+        sums = ragged_route(p, gradient, number, rows.of[i], to_float(bit_cast<Prob>(probs[i])));
+      put_sum(p, token, number, first + i, segment_dot(sums));
     }
     return;
   }
@@ -67,7 +68,7 @@ QUERN_DEVICE void routes_of_segment(const Params& p, const Token& token, const S
 #pragma unroll
   for (u32 i = 0; i < kBatch; ++i) {
     const bool exists = has_row(p, rows.of[i]);
-    const float sum = group_sum(exists ? lane_dot(forward[i], gradient) : 0.0f);
+    const float sum = segment_dot(exists ? lane_dots(forward[i], gradient) : ChunkSums());
     if (exists) store_scaled(p, rows.of[i], to_float(bit_cast<Prob>(probs[i])), gradient, number);
     put_sum(p, token, number, first + i, sum);
   }

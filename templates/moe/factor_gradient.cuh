@@ -50,7 +50,7 @@ QUERN_DEVICE void routes_of_segment(const Params& p, const Token& token, const S
     const bool exists = has_row(p, rows.of[i]);
     const Segment gradient = load_segment(p, p.source, rows.of[i], exists, number);
     if (exists) add_segment(gradient, kRouteFactors ? factors.of[i] : of_token, sums);
-    put_sum(p, token, number, first + i, group_sum(exists ? lane_dot(gradient, own) : 0.0f));
+    put_sum(p, token, number, first + i, segment_dot(exists ? lane_dots(gradient, own) : ChunkSums()));
   }
 }
 

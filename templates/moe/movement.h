@@ -47,8 +47,8 @@ struct Movement {
   std::int64_t chunks;
 };
 
-// The order in which the gradient of probs is added up, see moe/segments.cuh, and the sums of a token that a
-// block may keep: what any launch has without asking.
+// The gradient of probs, see moe/segments.cuh: the most chunks of a segment, and the sums of a token that a block may
+// keep: what any launch has without asking.
 inline constexpr std::int64_t kChunkBytes = 16;
 inline constexpr std::int64_t kChunksOfSegment = 128;
 inline constexpr std::int64_t kMostSumBytes = 48 << 10;

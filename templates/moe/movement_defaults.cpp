@@ -13,8 +13,6 @@ using common::power_of_two_from;
 // A token has a row of each expert at most.
 std::int64_t most_routes(const Movement& m) { return std::min(m.topk, m.rules.experts); }
 
-std::int64_t segments_of(const Movement& m) { return divide_up(row_bytes(m), kChunkBytes * kChunksOfSegment); }
-
 constexpr std::int64_t kFewWarps = 16;  // of a multiprocessor
 
 // Whether a multiprocessor would have at most so many warps, with `warps` for each token.
@@ -61,10 +59,29 @@ std::int64_t lanes_of_sum(std::int64_t vectors, std::int64_t lanes) {
   return lanes;
 }
 
-// A warp for each segment of a row, as a power of two: its loads are all in flight at once. On an H200, 4096 x 7168
-// with eight routes: one warp 266 us, four 262, eight 259; 16384 x 4096, two segments a warp 441, one 437, half of one
-// 450.
-std::int64_t warps_of_token(const Movement& m) { return std::min<std::int64_t>(8, power_of_two_from(segments_of(m))); }
+// The lanes of a dot product, the chunks of each in a segment, and the warps.
+struct DotShape {
+  std::int64_t lanes;
+  std::int64_t unroll;
+  std::int64_t warps;
+};
+
+// A row of few chunks has fewer lanes: on an H200 40000 rows of 384 bytes from two take 22.2 us with eight, 26.9 with
+// 32, 9000 of 256 bytes from six 10.1 and 13.5. Else a warp for each segment of a row, as a power of two: its loads are
+// all in flight at once. Where rows are few, of half as many chunks: 232 x 1472 from one 3.10 us and 3.25, 42 x 1536
+// from seven 2.99 and 3.14, 1200 x 1024 from four 7.99 and 9.29; 3000 x 2048 from six 42.2 and 42.5. Of large ones,
+// 4096 x 7168 from eight: one warp 266 us, four 262, eight 259; 16384 x 4096, two segments a warp 441, one 437, half of
+// one 450.
+DotShape shape_of_dot(const Movement& m) {
+  const std::int64_t chunks = std::max<std::int64_t>(1, divide_up(row_bytes(m), kChunkBytes));
+  if (chunks <= 32) {
+    const std::int64_t lanes = chunks <= 4 ? 4 : 8;
+    return {lanes, power_of_two_from(divide_up(chunks, lanes)), 1};
+  }
+  const bool many = m.tokens == kOpen || m.tokens * m.topk * row_bytes(m) > std::int64_t{96} << 20;
+  const std::int64_t unroll = many || chunks > 512 ? 4 : 2;
+  return {32, unroll, std::min<std::int64_t>(8, power_of_two_from(divide_up(chunks, 32 * unroll)))};
+}
 
 // With a scale for each row: warps that have four vectors a thread, which are in flight at once.
 std::int64_t warps_of_row(std::int64_t vectors) {
@@ -78,20 +95,23 @@ std::int64_t summed_at_once(const Movement& m, const DeviceModel& model, std::in
   return power_of_two_from(std::min<std::int64_t>(summed_rows(m, model), sixteen ? 16 : 8));
 }
 
-// Rows of a token at once. The gradient of probs takes 64 registers for one, which is enough where 32 warps wait for
-// theirs; with half of them the second row no longer waits for the first. With a quarter another team has it, but for
-// dense probabilities.
-std::int64_t rows_at_once(const Movement& m, const DeviceModel& model, std::int64_t vector, std::int64_t warps) {
-  if (m.form == Form::factor_gradient) return 1;
-  if (m.form == Form::combine) return summed_at_once(m, model, vector);
-  if (!has_gradient(m)) return 8;
+// Rows of a token at once for the gradient of probs. With four chunks of a lane one takes 64 registers, which is enough
+// where 32 warps wait for theirs; with half of them the second row no longer waits for the first. With a quarter
+// another team has it, but for dense probabilities. With fewer chunks two take as many: on an H200 1497 x 3520 from
+// eight 28.7 us, with one 31.2; 9000 x 128 from six 10.1 and 11.4.
+std::int64_t rows_of_dot(const Movement& m, const DeviceModel& model, const DotShape& dot) {
+  const std::int64_t warps = std::max<std::int64_t>(1, dot.warps * dot.lanes / 32);
   const bool shares_routes = !m.dense && are_few(m, model, 2 * warps);
-  return are_few(m, model, warps) && !shares_routes && m.topk > 1 && vector == 16 ? 2 : 1;
+  if (shares_routes || m.topk == 1) return 1;
+  return are_few(m, model, warps) || (dot.unroll < 4 && m.topk > 2) || dot.lanes < 32 ? 2 : 1;
+}
+
+std::int64_t rows_at_once(const Movement& m, const DeviceModel& model, std::int64_t vector) {
+  return m.form == Form::combine ? summed_at_once(m, model, vector) : 8;
 }
 
 // Each is two accesses.
 std::int64_t ragged_rows_at_once(const Movement& m, const DeviceModel& model) {
-  if (has_gradient(m)) return 1;
   return m.form == Form::combine ? power_of_two_from(std::min<std::int64_t>(summed_rows(m, model), 4)) : 8;
 }
 
@@ -137,11 +157,10 @@ bool streams_stores(const Movement& m) {
 }
 
 Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vector, bool ragged = false) {
-  const std::int64_t vectors = divide_up(row_bytes(m), vector), chunks = (row_bytes(m) + kChunkBytes - 1) / kChunkBytes;
-  const std::int64_t of_row = has_gradient(m) ? chunks : vectors;
+  const std::int64_t vectors = divide_up(row_bytes(m), vector);
   const std::int64_t of_block = block_vectors(m, vector),
                      of_part = scales_fill_words(m, vector) ? 4 * of_block : of_block;
-  std::int64_t lanes = std::clamp<std::int64_t>(std::max(power_of_two_from(of_row), of_block), 4, 32);
+  std::int64_t lanes = std::clamp<std::int64_t>(std::max(power_of_two_from(vectors), of_block), 4, 32);
   if (m.form == Form::combine) lanes = lanes_of_sum(vectors, lanes);
   Config config;
   const auto set = [&](MovementParameter parameter, std::int64_t value) {
@@ -152,13 +171,21 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
                                                                                          : element_bytes(m) == 1 ? 1
                                                                                                                  : 2);
   const std::int64_t unroll = better_unroll(vectors, lanes, most);
-  set(kUnroll, has_gradient(m) ? 4 : writes_lines(m, vector, ragged) ? 2 : std::max(unroll, of_part / lanes));
-  const std::int64_t warps = has_gradient(m) ? warps_of_token(m) : scales_rows(m) ? warps_of_row(vectors) : 1;
+  set(kUnroll, writes_lines(m, vector, ragged) ? 2 : std::max(unroll, of_part / lanes));
+  const std::int64_t warps = scales_rows(m) ? warps_of_row(vectors) : 1;
   set(kLanes, writes_lines(m, vector, ragged) ? 4 : warps > 1 ? 32 : lanes);
   if (scales_rows(m))
     set(kUnroll, std::clamp<std::int64_t>(power_of_two_from(divide_up(vectors, lanes * warps)), 1, 8));
-  set(kBatch, ragged ? ragged_rows_at_once(m, model) : rows_at_once(m, model, vector, warps));
   set(kWarps, warps);
+  set(kBatch, ragged ? ragged_rows_at_once(m, model) : rows_at_once(m, model, vector));
+  if (has_gradient(m)) {
+    const DotShape dot = shape_of_dot(m);
+    set(kLanes, dot.lanes);
+    set(kUnroll, dot.unroll);
+    set(kWarps, dot.warps);
+    const bool one = ragged || vector < 16 || m.form == Form::factor_gradient;
+    set(kBatch, one ? 1 : rows_of_dot(m, model, dot));
+  }
   // Each block has a table of the chunks: fewer blocks where it is long; or a part in a barrier of the grid.
   set(kThreads, m.blocked || (m.form == Form::reorder && m.chunks > 512) ? 512 : 128);
   // With blocked scales three would fit, but 56 registers let a thread read further ahead: 4096 tokens of 7168 to eight

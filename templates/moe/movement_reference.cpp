@@ -186,21 +186,26 @@ void combine_token(const Movement& m, const Operands& o, std::int64_t token) {
     out[i] = common::from_compute<T>(residual == nullptr ? sums[i] : sums[i] + common::to_float(residual[i]));
 }
 
-// In segments of 128 chunks of 16 bytes, in the order that moe/segments.cuh describes.
+// The sums of chunks of 16 bytes in the order that moe/segments.cuh describes.
+template <int kCount>
+float tree_sum(float (&sums)[kCount]) {
+  for (int half = kCount / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
+  }
+  return sums[0];
+}
 template <class T>
 float dot(const T* a, const T* b, std::int64_t count) {
-  constexpr std::int64_t kChunk = 16 / sizeof(T), kSegment = 128 * kChunk;
+  constexpr std::int64_t kChunk = 16 / sizeof(T);
   float all = 0;
-  for (std::int64_t first = 0; first < count; first += kSegment) {
-    float sums[32] = {};
-    for (std::int64_t i = first; i < std::min(count, first + kSegment); ++i) {
-      float& sum = sums[(i - first) / kChunk % 32];
+  for (std::int64_t first = 0; first < count; first += std::int64_t{4} * 32 * kChunk) {
+    float chunks[4][32] = {};
+    for (std::int64_t i = first; i < std::min(count, first + std::int64_t{4} * 32 * kChunk); ++i) {
+      float& sum = chunks[(i - first) / kChunk / 32][(i - first) / kChunk % 32];
       sum = std::fmaf(common::to_float(a[i]), common::to_float(b[i]), sum);
     }
-    for (int half = 16; half > 0; half /= 2) {
-      for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
-    }
-    all += sums[0];
+    const float of[4] = {tree_sum(chunks[0]), tree_sum(chunks[1]), tree_sum(chunks[2]), tree_sum(chunks[3])};
+    all += (of[0] + of[1]) + (of[2] + of[3]);
   }
   return all;
 }

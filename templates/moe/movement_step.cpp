@@ -31,7 +31,7 @@ bool takes_any_address(const Movement& m, const Config& c) { return c[kVector] =
 
 // Vectors of a thread.
 std::int64_t unroll_of(const Movement& m, const Config& c) {
-  return has_gradient(m) ? kChunkBytes / c[kVector] * (kChunksOfSegment / 32) : c[kUnroll];
+  return has_gradient(m) ? kChunkBytes / c[kVector] * c[kUnroll] : c[kUnroll];
 }
 std::int64_t parts_of(const Movement& m, const Config& c) {
   const std::int64_t of_part = c[kLanes] * unroll_of(m, c);
@@ -53,7 +53,13 @@ std::int64_t token_access(const Movement& m, const Config& c) {
 }
 std::int64_t atom_access(const Movement& m, const Config& c) { return c[kVector] == element_bytes(m) ? 1 : 16; }
 bool moves_scales(const Movement& m) { return m.scaling != MoeScaling::none && !quantizes(m); }
-std::int64_t batch_of(const Movement& m, const Config& c) { return std::min<std::int64_t>(c[kBatch], m.topk); }
+// Rows of a token whose numbers are read at once. Where rows are only written that takes a register for each, with
+// probabilities two: on an H200, 300 x 4096 to sixteen with probabilities take 12.6 us with eight at once, 13.3 with
+// all; without, 885 x 320 to fourteen 3.49 and 2.99.
+std::int64_t batch_of(const Movement& m, const Config& c) {
+  const std::int64_t most = !moves_bits(m) ? c[kBatch] : has_probs(m) ? 8 : 16;
+  return std::min<std::int64_t>(most, m.topk);
+}
 
 // Bytes of an access to entries of a token's routes, as in moe/rows.cuh.
 std::int64_t entries_access(const Movement& m, const Config& c, std::int64_t entry_bytes) {
@@ -104,12 +110,13 @@ std::int64_t group_parts_of(const Movement& m, const Config& c, const DeviceMode
 
 // Routes of a token that a team has. Of few tokens several teams share them, up to a team for each; but dense
 // probabilities of a token are written by one team. On an H200 three tokens of 14208 bytes from ten rows take 4.0 us,
-// with one team 11.3; 42 of 3072 bytes from seven 3.1 and 7.0.
+// with one team 11.3; 42 of 3072 bytes from seven 3.1 and 7.0. With fewer than four chunks of a lane twice as many
+// warps fit a multiprocessor: 100 of 8192 bytes from eight 6.25 us, with 16 of them 7.41.
 std::int64_t routes_of_team(const Movement& m, const Config& c, const DeviceModel& model) {
-  constexpr std::int64_t kMostWarps = 16;  // of a multiprocessor
   if (m.form != Form::combine_gradient || m.dense) return m.topk;
+  const std::int64_t of_multiprocessor = c[kUnroll] < 4 ? 32 : 16;
   const std::int64_t warps = std::max<std::int64_t>(1, m.tokens * c[kWarps] * c[kLanes] / 32);
-  const std::int64_t most_teams = std::max<std::int64_t>(1, kMostWarps * model.multiprocessors / warps);
+  const std::int64_t most_teams = std::max<std::int64_t>(1, of_multiprocessor * model.multiprocessors / warps);
   const std::int64_t batch = batch_of(m, c);
   return divide_up(divide_up(m.topk, batch), most_teams) * batch;
 }
@@ -222,7 +229,12 @@ bool part_has_blocks(const Movement& m, const Config& c) {
 }
 bool batch_has_routes(const Movement& m, const Config& c) { return moves_bits(m) || c[kBatch] / 2 < m.topk; }
 bool lanes_have_a_row(const Movement& m, const Config& c) {
-  return !has_gradient(m) || c[kLanes] == 32 || (c[kWarps] == 1 && row_bytes(m) <= kChunkBytes * c[kLanes]);
+  const std::int64_t chunks = std::int64_t{c[kLanes]} * c[kUnroll];
+  return !has_gradient(m) || c[kLanes] == 32 ||
+         (c[kWarps] == 1 && chunks <= 32 && row_bytes(m) <= kChunkBytes * chunks);
+}
+bool sums_fit(const Movement& m, const Config& c) {
+  return !has_gradient(m) || (c[kUnroll] <= 4 && parts_of(m, c) * m.topk * 4 <= kMostSumBytes);
 }
 bool warps_are_whole(const Movement& m, const Config& c) {
   return !scales_rows(m) || c[kLanes] == 32 || c[kWarps] == 1;

@@ -36,6 +36,7 @@ bool registers_suffice(const Movement& m, const Config& c);
 bool part_has_blocks(const Movement& m, const Config& c);
 bool batch_has_routes(const Movement& m, const Config& c);
 bool lanes_have_a_row(const Movement& m, const Config& c);
+bool sums_fit(const Movement& m, const Config& c);
 bool warps_are_whole(const Movement& m, const Config& c);
 bool row_has_few_vectors(const Movement& m, const Config& c);
 
@@ -73,15 +74,13 @@ struct MovementStep {
   }
   static bool adds(const Movement& m, const Config&) { return !moves_bits(m); }
   static bool has_warps(const Movement& m, const Config&) { return has_teams(m); }
-  static bool has_unroll(const Movement& m, const Config&) { return !has_dots(m); }
   static bool waits(const Movement& m, const Config&) { return m.blocked; }
   static bool has_ragged(const Movement& m, const Config&) { return may_be_ragged(m); }
   static bool has_threads(const Movement&, const Config& c) { return c[kWarps] == 1; }
 
   static constexpr Parameter kParameters[] = {
       {"vector", kVectors, true, "bytes per access"},
-      {"unroll", kUnrolls, true, "vectors of a row per thread; a gradient of probs has 4 chunks of 16 bytes",
-       applies<has_unroll>, 4},
+      {"unroll", kUnrolls, true, "vectors of a row per thread; for the gradient of probs chunks of 16 bytes"},
       {"batch", kBatches, true, "rows of a token that are loaded at once", applies<adds>, 8},
       {"lanes", kLaneCounts, true, "adjacent threads that share a row"},
       {"warps", kWarpCounts, true, "warps of a team, for the gradient of probs and for a scale of each row",
@@ -102,8 +101,11 @@ struct MovementStep {
        holds<registers_suffice>},
       {"lanes times unroll must hold the vectors of a block that shares a scale", holds<part_has_blocks>},
       {"half of batch must be fewer than topk", holds<batch_has_routes>},
-      {"for the gradient of probs fewer than 32 lanes need warps=1 and rows of at most 16 bytes a lane",
+      {"for the gradient of probs fewer than 32 lanes need warps=1, and together with unroll at most 32 chunks of 16 "
+       "bytes, which hold the row",
        holds<lanes_have_a_row>},
+      {"for the gradient of probs unroll is at most 4, and the sums of a token's segments must fit 48 KB",
+       holds<sums_fit>},
       {"for a scale of each row fewer than 32 lanes need warps=1", holds<warps_are_whole>},
       {"a row must have fewer than 2^30 vectors", holds<row_has_few_vectors>},
   };

@@ -1,7 +1,8 @@
 // Dot products of a token's row and the rows of its routes. They are added in an order that only the row's length and
-// type decide. A row is cut into segments of 128 chunks of 16 bytes. Of a segment, lane l of 32 takes chunks l, l + 32,
-// l + 64 and l + 96 in this order; the 32 sums are added in a tree, and the segments' sums in sequence. A short row
-// leaves lanes of the tree at zero, so fewer lanes do as well: a sum that starts at +0 is never -0 at the end.
+// type decide: the sums of 32 chunks of 16 bytes are added in a tree, four such sums in a tree, and these in sequence.
+// What the row does not have is zero: a sum that starts at +0 is never -0 at the end. A segment, which a warp or fewer
+// lanes read at once, is 1, 2 or 4 chunks of each lane. Those of a warp are in different trees. Those of fewer lanes
+// are of one tree, which is all that the row has.
 #ifndef QUERN_MOE_SEGMENTS_CUH_
 #define QUERN_MOE_SEGMENTS_CUH_
 
@@ -15,8 +16,10 @@ using Element = spec::Element;
 constexpr int kChunk = 16 / static_cast<int>(sizeof(Element));  // elements
 constexpr u32 kWarps = spec::warps;                             // of a team
 constexpr u32 kVectorsOfChunk = 16 / kVector;
-constexpr u32 kSteps = 4;  // chunks of a lane in a segment
-static_assert(kUnroll == kSteps * kVectorsOfChunk, "a part of a row is a segment");
+constexpr u32 kSteps = kUnroll / kVectorsOfChunk;  // chunks of a lane in a segment
+constexpr u32 kSegmentsOfSum = kLanes == 32 ? 4 / kSteps : 1;
+static_assert(kUnroll == kSteps * kVectorsOfChunk && kSteps <= 4, "a part of a row is a segment");
+static_assert(kLanes == 32 || kLanes * kSteps <= 32, "chunks of fewer lanes are of one tree");
 static_assert(kWarps == 1 || kLanes == 32, "the warps of a team are whole");
 
 // Narrow reads of a chunk use one sector, so it must stay in the cache.
@@ -119,26 +122,69 @@ QUERN_DEVICE Segment load_segment(const Params& p, const void* rows, u32 row, bo
   return segment;
 }
 
-QUERN_DEVICE float chunk_dot(const Vector<16>& a, const Vector<16>& b, float sum) {
+QUERN_DEVICE float chunk_dot(const Vector<16>& a, const Vector<16>& b) {
   float of_a[kChunk], of_b[kChunk];
   unpack<Element, kChunk>(a, of_a);
   unpack<Element, kChunk>(b, of_b);
+  float sum = 0;
 #pragma unroll
   for (int e = 0; e < kChunk; ++e) sum = fmaf(of_a[e], of_b[e], sum);
   return sum;
 }
 
-QUERN_DEVICE float lane_dot(const Segment& a, const Segment& b) {
-  float sum = 0;
+// Of a lane's chunks.
+struct ChunkSums {
+  float of[kSteps] = {};
+};
+
+QUERN_DEVICE ChunkSums lane_dots(const Segment& a, const Segment& b) {
+  ChunkSums sums;
 #pragma unroll
-  for (u32 s = 0; s < kSteps; ++s) sum = chunk_dot(a.chunks[s], b.chunks[s], sum);
+  for (u32 s = 0; s < kSteps; ++s) sums.of[s] = chunk_dot(a.chunks[s], b.chunks[s]);
+  return sums;
+}
+
+QUERN_DEVICE float of_other_lane(float value, u32 mask) {
+  return __shfl_xor_sync(0xffffffffu, value, static_cast<int>(mask));
+}
+
+// Of one tree, whose chunks the lanes of a group have.
+QUERN_DEVICE float tree_sum(ChunkSums sums) {
+#pragma unroll
+  for (u32 half = kSteps / 2; half > 0; half /= 2) {
+#pragma unroll
+    for (u32 s = 0; s < half; ++s) sums.of[s] += sums.of[s + half];
+  }
+  float sum = sums.of[0];
+#pragma unroll
+  for (u32 mask = kLanes / 2; mask > 0; mask /= 2) sum += of_other_lane(sum, mask);
   return sum;
 }
 
-QUERN_DEVICE float group_sum(float sum) {
+// Of kSteps trees of a warp. Of two lanes that add up, each goes on with half of the trees, until it has one.
+QUERN_DEVICE float trees_sum(ChunkSums sums) {
+  u32 mask = 16;
 #pragma unroll
-  for (u32 mask = kLanes / 2; mask > 0; mask /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, static_cast<int>(mask));
+  for (u32 half = kSteps / 2; half > 0; half /= 2, mask /= 2) {
+    const bool upper = (threadIdx.x & mask) != 0;
+#pragma unroll
+    for (u32 s = 0; s < half; ++s) {
+      const float kept = upper ? sums.of[s + half] : sums.of[s], given = upper ? sums.of[s] : sums.of[s + half];
+      sums.of[s] = kept + of_other_lane(given, mask);
+    }
+  }
+  float sum = sums.of[0];
+#pragma unroll
+  for (; mask > 0; mask /= 2) sum += of_other_lane(sum, mask);
+#pragma unroll
+  for (mask = 32 / kSteps; mask < 32; mask *= 2) sum += of_other_lane(sum, mask);
   return sum;
+}
+
+// The same in all lanes of a group.
+QUERN_DEVICE float segment_dot(const ChunkSums& sums) {
+  if constexpr (kLanes == 32) return trees_sum(sums);
+  return tree_sum(sums);
 }
 
 // Lane 0's is stored where the gradient of the route's probability is made.
@@ -157,8 +203,18 @@ QUERN_DEVICE Rows rows_of(const Params& p, const Token& token, u32 first) {
 // Of all segments, once their sums are stored.
 QUERN_DEVICE float dot_of_route(const Params& p, const Token& token, u32 k) {
   float sum = 0;
-  for (u32 segment = 0; segment < p.parts; ++segment)
-    sum += bit_cast<float>(load_shared<4>(segment_sum(p, token, segment, k)));
+  for (u32 first = 0; first < p.parts; first += kSegmentsOfSum) {
+    float of[kSegmentsOfSum];
+#pragma unroll
+    for (u32 i = 0; i < kSegmentsOfSum; ++i)
+      of[i] = first + i < p.parts ? bit_cast<float>(load_shared<4>(segment_sum(p, token, first + i, k))) : 0.0f;
+#pragma unroll
+    for (u32 step = 1; step < kSegmentsOfSum; step *= 2) {
+#pragma unroll
+      for (u32 i = 0; i < kSegmentsOfSum; i += 2 * step) of[i] += of[i + step];
+    }
+    sum += of[0];
+  }
   return sum;
 }
 

@@ -274,7 +274,8 @@ void rows_with_factors(std::vector<Case>& cases) {
     for (const int capacity : {1, 100})
       cases.push_back({rows("moe_permute", 70, 8, 264, 4, cat(kind, " align=16 capacity=", capacity))});
     cases.push_back({rows("moe_permute", 0, 9, 64, 2, kind)});
-    for (const char* config : {"warps=2", "threads=64,warps=1,vector=8", "load_once=1,store_stream=1"})
+    for (const char* config :
+         {"warps=2", "threads=64,warps=1,vector=8", "load_once=1,store_stream=1", "unroll=1,warps=4"})
       cases.push_back(with(config, rows("moe_permute", 60, 9, 2056, 4, kind)));
     ragged_rows("moe_permute", {kind}, {"warps=1", "warps=4"}, cases);
   }
@@ -370,9 +371,17 @@ std::vector<Case> moe_unpermute_cases() {
   ragged_rows("moe_unpermute", {kinds[2]}, {"batch=1,unroll=2,lanes=8"}, cases);
   ragged_rows("moe_unpermute", {kinds[3]}, {"unroll=2,lanes=8"}, cases);
   ragged_rows("moe_unpermute", {kinds[4]}, {"warps=4", "warps=1,threads=64"}, cases);
-  // A row of one vector for each of fewer lanes than 32.
+  // A row of few chunks: one or several of fewer lanes than 32, and of a warp.
   for (const char* config : {"lanes=4,warps=1", "lanes=8,warps=1", "lanes=16,warps=1,batch=2", "lanes=32,warps=2"})
     cases.push_back(with(config, rows("moe_unpermute", 50, 12, 32, 8, "pass=backward probs=f32 align=4")));
+  for (const char* config : {"lanes=8,unroll=4", "lanes=16,unroll=2", "lanes=32,unroll=1", "lanes=32,unroll=2,batch=2"})
+    for (const char* dtype : {"bf16", "f32"})
+      cases.push_back(
+          with(config, rows("moe_unpermute", 50, 12, 120, 8, cat("pass=backward probs=f32 dtype=", dtype))));
+  // Segments of one, two and four chunks of a lane, so that sums of several are added in a tree, and in sequence.
+  for (const char* config : {"unroll=1,warps=8", "unroll=1,warps=2,batch=1", "unroll=2,warps=4", "unroll=4,warps=4"})
+    for (const int hidden : {264, 1288, 4360})
+      cases.push_back(with(config, rows("moe_unpermute", 30, 12, hidden, 4, "pass=backward probs=f32")));
   // Warps without a segment, and teams that share the routes of few tokens; the last one has fewer.
   for (const char* config : {"warps=8,batch=1,lanes=32", "warps=8,batch=2,lanes=32"}) {
     cases.push_back(with(config, rows("moe_unpermute", 20, 12, 32, 5, "pass=backward probs=f32 align=4")));

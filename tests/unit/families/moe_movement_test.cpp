@@ -389,7 +389,8 @@ TEST(MoeMovementLaunch, TeamsShareTheRoutesOfFewTokens) {
   EXPECT_EQ(teams("tokens=3 hidden=7104 experts=469 topk=10 align=16", 1), "10:1");
   EXPECT_EQ(teams("tokens=3 hidden=7104 experts=469 topk=10 align=16", 2), "5:2");
   EXPECT_EQ(teams("tokens=3 hidden=7104 experts=469 topk=7", 2), "4:2") << "the last one has one route";
-  EXPECT_EQ(teams("tokens=100 hidden=4096 experts=64 topk=8", 1), "4:2") << "as many warps as there may be";
+  EXPECT_EQ(teams("tokens=100 hidden=4096 experts=64 topk=8", 1), "4:2") << "32 warps of a multiprocessor";
+  EXPECT_EQ(teams("tokens=100 hidden=14336 experts=64 topk=8", 1), "2:4") << "16 that have four chunks of a lane";
   EXPECT_EQ(teams("tokens=4096 hidden=4096 experts=64 topk=8", 1), "1:8");
   EXPECT_EQ(teams("tokens=3 hidden=4096 experts=64 topk=8 prob_layout=experts", 1), "1:8");
 }
@@ -432,27 +433,35 @@ TEST(MoeMovementDefault, FollowsTheShape) {
   EXPECT_TRUE(has(config("moe_unpermute tokens=1500 hidden=7168 experts=64 topk=16"), "vector=16 unroll=1 batch=8"));
   EXPECT_TRUE(has(config("moe_unpermute tokens=1379 hidden=15488 experts=2 topk=6 probs=f32"), "batch=2"))
       << "few tokens, but long rows";
-  EXPECT_TRUE(
-      has(config("moe_unpermute tokens=16384 hidden=4096 probs=f32 pass=backward"), "batch=1 lanes=32 warps=4"));
-  EXPECT_TRUE(has(config("moe_unpermute tokens=512 hidden=4096 probs=f32 pass=backward"), "batch=2 lanes=32 warps=4"));
-  EXPECT_TRUE(
-      has(config("moe_unpermute tokens=9 hidden=32 topk=1 probs=f32 pass=backward"), "batch=1 lanes=4 warps=1"));
   const std::string padded = "moe_permute topk=1 align=128 ";
   EXPECT_TRUE(has(config(padded + "tokens=12 hidden=1088 experts=37"), "unroll=8 lanes=8 threads=64"));
   EXPECT_TRUE(has(config(padded + "tokens=22 hidden=192 experts=444"), "unroll=4 lanes=8 threads=64"));
   EXPECT_TRUE(has(config(padded + "tokens=700 hidden=1088 experts=37"), "unroll=2 lanes=4 threads=128"))
       << "fewer than 8 rows for each route";
-  const std::string gradient = " experts=50 probs=f32 pass=backward";
-  EXPECT_TRUE(has(config("moe_unpermute tokens=42 hidden=1536 topk=7" + gradient), "batch=1 lanes=32 warps=2"))
-      << "a warp for a segment, and a team for a route";
-  EXPECT_TRUE(
-      has(config("moe_unpermute tokens=42 hidden=1536 topk=7 prob_layout=experts" + gradient), "batch=2 lanes=32"))
+}
+
+// Of few chunks fewer lanes; of few rows two chunks a lane, of more or long ones four.
+TEST(MoeMovementDefault, SegmentsFollowTheRow) {
+  const auto has = [](const std::string& text, const std::string& part) {
+    const AnyProblem p = test::problem("moe_unpermute probs=f32 pass=backward experts=50 " + text);
+    const std::string config = config_text(test::step_of(p), p.data(), test::variants_of(p)[0].config);
+    return config.find(part) != std::string::npos ? "" : config;
+  };
+  EXPECT_EQ(has("tokens=9 hidden=32 topk=1", "unroll=1 batch=1 lanes=4 warps=1"), "");
+  EXPECT_EQ(has("tokens=600 hidden=64 topk=4", "unroll=1 batch=1 lanes=8 warps=1"), "") << "a team for each route";
+  EXPECT_EQ(has("tokens=9000 hidden=128 topk=6", "unroll=2 batch=2 lanes=8 warps=1"), "");
+  EXPECT_EQ(has("tokens=1876 hidden=192 topk=10", "unroll=4 batch=2 lanes=8 warps=1"), "");
+  EXPECT_EQ(has("hidden=192 topk=10", "unroll=4 batch=2 lanes=8 warps=1"), "") << "any number of tokens";
+  EXPECT_EQ(has("tokens=257 hidden=512 topk=8", "unroll=2 batch=1 lanes=32 warps=1"), "");
+  EXPECT_EQ(has("tokens=42 hidden=1536 topk=7", "unroll=2 batch=1 lanes=32 warps=4"), "") << "a team for each route";
+  EXPECT_EQ(has("tokens=42 hidden=1536 topk=7 prob_layout=experts", "unroll=2 batch=2 lanes=32 warps=4"), "")
       << "one team alone";
-  EXPECT_TRUE(has(config("moe_unpermute tokens=257 hidden=512 topk=8" + gradient), "batch=1 lanes=32 warps=1"));
-  EXPECT_TRUE(has(config("moe_unpermute tokens=513 hidden=3776 topk=8" + gradient), "batch=2 lanes=32 warps=4"))
-      << "one team of a token, which has two routes at once";
-  EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=1536 topk=8" + gradient), "lanes=32 warps=2"))
-      << "enough tokens";
+  EXPECT_EQ(has("tokens=513 hidden=3776 topk=8", "unroll=2 batch=2 lanes=32 warps=8"), "");
+  EXPECT_EQ(has("tokens=656 hidden=6656 topk=1", "unroll=4 batch=1 lanes=32 warps=8"), "")
+      << "too long for eight warps";
+  EXPECT_EQ(has("tokens=8192 hidden=1536 topk=8", "unroll=4 batch=1 lanes=32 warps=2"), "") << "many rows";
+  EXPECT_EQ(has("tokens=16384 hidden=4096 topk=8", "unroll=4 batch=1 lanes=32 warps=4"), "");
+  EXPECT_EQ(has("hidden=4096 topk=8", "unroll=4 batch=1 lanes=32 warps=4"), "");
 }
 
 // The bytes that benchmarks compare with: of the routes and padding rows that there are.

@@ -31,8 +31,11 @@ std::int64_t summed_rows(const Movement& m, const DeviceModel& model) {
 // Whether sums of more than eight rows are of narrower vectors, so that a thread has up to sixteen in flight: while L2
 // has room for all that is read. On an H200 981 rows of 3584 bytes from thirteen 13.9 us for 14.2, 4724 of 640 bytes
 // from eleven 10.8 for 11.1, 300 of 14336 bytes from eleven 14.2 for 15.2; but 1500 of them from sixteen 89.4 for 86.3.
+// Of fewer than sixteen longer, since the other way leaves a turn half empty: from ten of 10752 bytes 525 rows 16.5 for
+// 17.7 with two at once, 18.4 with eight; 2000 rows 55.9 for 56.9.
 bool sums_many_at_once(const Movement& m) {
-  return most_routes(m) > 8 && m.tokens != kOpen && m.tokens * m.topk * row_bytes(m) <= std::int64_t{48} << 20;
+  const std::int64_t most = m.topk < 16 ? 256 : 48;
+  return most_routes(m) > 8 && m.tokens != kOpen && m.tokens * m.topk * row_bytes(m) <= most << 20;
 }
 
 // The most vectors for each thread. Without the number of tokens: as for many of them.
@@ -69,18 +72,23 @@ struct DotShape {
 // A row of few chunks has fewer lanes: on an H200 40000 rows of 384 bytes from two take 22.2 us with eight, 26.9 with
 // 32, 9000 of 256 bytes from six 10.1 and 13.5. Else a warp for each segment of a row, as a power of two: its loads are
 // all in flight at once. Where rows are few, of half as many chunks: 232 x 1472 from one 3.10 us and 3.25, 42 x 1536
-// from seven 2.99 and 3.14, 1200 x 1024 from four 7.99 and 9.29; 3000 x 2048 from six 42.2 and 42.5. Of large ones,
-// 4096 x 7168 from eight: one warp 266 us, four 262, eight 259; 16384 x 4096, two segments a warp 441, one 437, half of
-// one 450.
-DotShape shape_of_dot(const Movement& m) {
+// from seven 2.99 and 3.14, 1200 x 1024 from four 7.99 and 9.29; 3000 x 2048 from six 42.2 and 42.5. But not where only
+// whole segments have all warps on the device at once: 660 x 2880 from sixteen 36.2 us, of half as many 39.8. Of large
+// ones, 4096 x 7168 from eight: one warp 266 us, four 262, eight 259; 16384 x 4096, two segments a warp 441, one 437,
+// half of one 450.
+DotShape shape_of_dot(const Movement& m, const DeviceModel& model) {
   const std::int64_t chunks = std::max<std::int64_t>(1, divide_up(row_bytes(m), kChunkBytes));
   if (chunks <= 32) {
     const std::int64_t lanes = chunks <= 4 ? 4 : 8;
     return {lanes, power_of_two_from(divide_up(chunks, lanes)), 1};
   }
+  const auto of_lane = [&](std::int64_t unroll) -> DotShape {
+    return {32, unroll, std::min<std::int64_t>(8, power_of_two_from(divide_up(chunks, 32 * unroll)))};
+  };
+  const auto fit = [&](const DotShape& dot) { return m.tokens * dot.warps <= 2 * kFewWarps * model.multiprocessors; };
   const bool many = m.tokens == kOpen || m.tokens * m.topk * row_bytes(m) > std::int64_t{96} << 20;
-  const std::int64_t unroll = many || chunks > 512 ? 4 : 2;
-  return {32, unroll, std::min<std::int64_t>(8, power_of_two_from(divide_up(chunks, 32 * unroll)))};
+  const DotShape two = of_lane(2), four = of_lane(4);
+  return many || chunks > 512 || (fit(four) && !fit(two)) ? four : two;
 }
 
 // With a scale for each row: warps that have four vectors a thread, which are in flight at once.
@@ -123,7 +131,9 @@ bool writes_lines(const Movement& m, std::int64_t vector, bool ragged) {
 }
 
 // Where most rows are padding a group clears more of a row for each that it looks up: 12 rows of 2176 bytes to 37
-// experts that each have a multiple of 128 take 2.0 us, with lines 2.4.
+// experts that each have a multiple of 128 take 2.0 us, with lines 2.4. Up to eight vectors of a thread, but four where
+// few bytes would leave few threads: 13 rows of 1792 bytes from eleven to 108 experts 2.32 us for 2.72, 3 of 23808
+// bytes from seven 3.04 for 4.07.
 bool are_mostly_pads(const Movement& m) {
   if (!clears_pads(m) || m.tokens == kOpen) return false;
   const std::int64_t routes = m.tokens * m.topk;
@@ -179,7 +189,7 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
   set(kWarps, warps);
   set(kBatch, ragged ? ragged_rows_at_once(m, model) : rows_at_once(m, model, vector));
   if (has_gradient(m)) {
-    const DotShape dot = shape_of_dot(m);
+    const DotShape dot = shape_of_dot(m, model);
     set(kLanes, dot.lanes);
     set(kUnroll, dot.unroll);
     set(kWarps, dot.warps);
@@ -193,7 +203,8 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
   set(kResident, m.blocked ? 2 : 1);
   if (writes_lines(m, vector, ragged) && are_mostly_pads(m)) {
     set(kLanes, std::min<std::int64_t>(lanes, 8));
-    set(kUnroll, std::min<std::int64_t>(power_of_two_from(divide_up(vectors, config[kLanes])), 8));
+    const std::int64_t most_vectors = m.topk > 2 ? 4 : 8;
+    set(kUnroll, std::min<std::int64_t>(power_of_two_from(divide_up(vectors, config[kLanes])), most_vectors));
     set(kThreads, 64);
   }
   set(kRagged, ragged);

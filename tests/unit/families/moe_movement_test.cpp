@@ -428,6 +428,7 @@ TEST(MoeMovementDefault, FollowsTheShape) {
       << "all routes in one turn";
   EXPECT_TRUE(
       has(config("moe_unpermute tokens=74 hidden=192 experts=235 topk=15 probs=f32"), "vector=8 unroll=1 batch=16"));
+  EXPECT_TRUE(has(config("moe_unpermute tokens=2000 hidden=5376 experts=43 topk=10"), "vector=8 unroll=1 batch=16"));
   EXPECT_TRUE(has(config("moe_unpermute tokens=9000 hidden=2048 experts=128 topk=12"), "vector=16 unroll=1 batch=2"))
       << "more rows than L2 has room for";
   EXPECT_TRUE(has(config("moe_unpermute tokens=1500 hidden=7168 experts=64 topk=16"), "vector=16 unroll=1 batch=8"));
@@ -436,6 +437,9 @@ TEST(MoeMovementDefault, FollowsTheShape) {
   const std::string padded = "moe_permute topk=1 align=128 ";
   EXPECT_TRUE(has(config(padded + "tokens=12 hidden=1088 experts=37"), "unroll=8 lanes=8 threads=64"));
   EXPECT_TRUE(has(config(padded + "tokens=22 hidden=192 experts=444"), "unroll=4 lanes=8 threads=64"));
+  EXPECT_TRUE(
+      has(config("moe_permute tokens=3 hidden=11904 experts=17 topk=7 align=16"), "unroll=4 lanes=8 threads=64"))
+      << "seven rows of a token";
   EXPECT_TRUE(has(config(padded + "tokens=700 hidden=1088 experts=37"), "unroll=2 lanes=4 threads=128"))
       << "fewer than 8 rows for each route";
 }
@@ -457,6 +461,7 @@ TEST(MoeMovementDefault, SegmentsFollowTheRow) {
   EXPECT_EQ(has("tokens=42 hidden=1536 topk=7 prob_layout=experts", "unroll=2 batch=2 lanes=32 warps=4"), "")
       << "one team alone";
   EXPECT_EQ(has("tokens=513 hidden=3776 topk=8", "unroll=2 batch=2 lanes=32 warps=8"), "");
+  EXPECT_EQ(has("tokens=660 hidden=2880 topk=16", "unroll=4 batch=1 lanes=32 warps=4"), "") << "all at once";
   EXPECT_EQ(has("tokens=656 hidden=6656 topk=1", "unroll=4 batch=1 lanes=32 warps=8"), "")
       << "too long for eight warps";
   EXPECT_EQ(has("tokens=8192 hidden=1536 topk=8", "unroll=4 batch=1 lanes=32 warps=2"), "") << "many rows";

@@ -388,8 +388,8 @@ std::vector<Case> moe_unpermute_cases() {
     cases.push_back(with(config, rows("moe_unpermute", 5, 12, 2600, 7, "pass=backward probs=bf16 align=4")));
   }
   // Teams of one warp, whose last one left the loop before the shuffles of the others.
-  cases.push_back({rows("moe_unpermute", 256, 16, 64, 7, "pass=backward probs=f32")});
-  cases.push_back({rows("moe_unpermute", 200, 16, 31, 5, "pass=backward probs=bf16 dtype=f32 align=4"), 1});
+  cases.push_back(with("batch=1", rows("moe_unpermute", 512, 16, 64, 7, "pass=backward probs=f32")));
+  cases.push_back({rows("moe_unpermute", 480, 16, 31, 5, "pass=backward probs=bf16 dtype=f32 align=4"), 1});
   return cases;
 }
 

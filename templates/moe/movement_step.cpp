@@ -54,10 +54,10 @@ std::int64_t token_access(const Movement& m, const Config& c) {
 std::int64_t atom_access(const Movement& m, const Config& c) { return c[kVector] == element_bytes(m) ? 1 : 16; }
 bool moves_scales(const Movement& m) { return m.scaling != MoeScaling::none && !quantizes(m); }
 // Rows of a token whose numbers are read at once. Where rows are only written that takes a register for each, with
-// probabilities two: on an H200, 300 x 4096 to sixteen with probabilities take 12.6 us with eight at once, 13.3 with
-// all; without, 885 x 320 to fourteen 3.49 and 2.99.
+// probabilities or factors two: on an H200, 300 x 4096 to sixteen with probabilities take 12.6 us with eight at
+// once, 13.3 with all; without, 885 x 320 to fourteen 3.49 and 2.99.
 std::int64_t batch_of(const Movement& m, const Config& c) {
-  const std::int64_t most = !moves_bits(m) ? c[kBatch] : has_probs(m) ? 8 : 16;
+  const std::int64_t most = !moves_bits(m) ? c[kBatch] : has_probs(m) || has_factors(m) ? 8 : 16;
   return std::min<std::int64_t>(most, m.topk);
 }
 

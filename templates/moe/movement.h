@@ -101,9 +101,9 @@ inline std::int64_t block_length(const Movement& m) {
 }
 inline bool has_given_scale(const Movement& m) { return quantizes(m) && m.scaling == MoeScaling::none; }
 inline bool scales_rows(const Movement& m) { return quantizes(m) && m.scaling == MoeScaling::row; }
-// Whether all threads of a row make one number: warps of a block may share the row.
 // Whether rows are multiplied by others, in segments.
 inline bool has_dots(const Movement& m) { return m.form == Form::combine_gradient || m.form == Form::factor_gradient; }
+// Whether all threads of a row make one number: warps of a block may share the row.
 inline bool has_teams(const Movement& m) { return has_dots(m) || scales_rows(m); }
 inline Layout scales_matrix(const Movement& m, std::int64_t rows) {
   return Layout::matrix(scale_type(m), rows, scales_of_row(m), scales_of_row(m));

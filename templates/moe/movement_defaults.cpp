@@ -28,11 +28,11 @@ std::int64_t summed_rows(const Movement& m, const DeviceModel& model) {
   return few ? m.topk : most_routes(m);
 }
 
-// Whether sums of more than eight rows are of narrower vectors, so that a thread has up to sixteen in flight: while L2
-// has room for all that is read. On an H200 981 rows of 3584 bytes from thirteen 13.9 us for 14.2, 4724 of 640 bytes
-// from eleven 10.8 for 11.1, 300 of 14336 bytes from eleven 14.2 for 15.2; but 1500 of them from sixteen 89.4 for 86.3.
-// Of fewer than sixteen longer, since the other way leaves a turn half empty: from ten of 10752 bytes 525 rows 16.5 for
-// 17.7 with two at once, 18.4 with eight; 2000 rows 55.9 for 56.9.
+// Whether sums of more than eight rows are of narrower vectors, so that a thread has up to sixteen in flight: of
+// sixteen or more while L2 has room for all that is read. On an H200 981 rows of 3584 bytes from thirteen 13.9 us
+// for 14.2, 4724 of 640 bytes from eleven 10.8 for 11.1, 300 of 14336 bytes from eleven 14.2 for 15.2; but 1500 of them
+// from sixteen 89.4 for 86.3. Of fewer than sixteen up to five times as much, since the other way leaves a turn half
+// empty: from ten of 10752 bytes 525 rows 16.5 for 17.7 with two at once, 18.4 with eight; 2000 rows 55.9 for 56.9.
 bool sums_many_at_once(const Movement& m) {
   const std::int64_t most = m.topk < 16 ? 256 : 48;
   return most_routes(m) > 8 && m.tokens != kOpen && m.tokens * m.topk * row_bytes(m) <= most << 20;
@@ -132,8 +132,8 @@ bool writes_lines(const Movement& m, std::int64_t vector, bool ragged) {
 
 // Where most rows are padding a group clears more of a row for each that it looks up: 12 rows of 2176 bytes to 37
 // experts that each have a multiple of 128 take 2.0 us, with lines 2.4. Up to eight vectors of a thread, but four where
-// few bytes would leave few threads: 13 rows of 1792 bytes from eleven to 108 experts 2.32 us for 2.72, 3 of 23808
-// bytes from seven 3.04 for 4.07.
+// a token has several rows, which are written one after the other: 13 of 1792 bytes to eleven of 108 experts 2.32 us
+// for 2.72, 3 of 23808 bytes to seven 3.04 for 4.07.
 bool are_mostly_pads(const Movement& m) {
   if (!clears_pads(m) || m.tokens == kOpen) return false;
   const std::int64_t routes = m.tokens * m.topk;

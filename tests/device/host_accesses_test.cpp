@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 
 #include "base/text.h"
 #include "support/device.h"
@@ -128,27 +127,33 @@ TEST_F(HostAccesses, RandomRowsOf32BytesFillTwiceTheirBytes) {
 
 // The bulk of each family's aligned form, where a problem is not small: 16 bytes a lane, 16 sectors a request.
 TEST_F(HostAccesses, AlignedFormsMoveWholeVectors) {
-  const std::map<std::string, std::string> bulk = {
-      {"gather rows=1056 count=1056 width=256 dtype=bf16", "source out"},
-      {"pointwise rows=2112 width=256 dtype=bf16", "x bias out"},
-      {"pointwise rows=1056 width=256 dtype=f32 op=add_mul_act", "x y bias out"},
-      {"glu rows=2112 width=256 pass=backward recompute=out", "x gradient out x_gradient"},
-      {"glu rows=2112 width=256 layout=interleaved", "x"},
-      {"glu rows=256 width=512 dtype=f32 pass=backward bias_gradient=f32", "x gradient x_gradient"},
-      {"glu rows=256 width=512 layout=interleaved pass=backward scale=f32", "x x_gradient"},
-      {"skeleton rows=64 width=2048 dtype=bf16", "x"}};
-  for (const auto& [problem, operands] : bulk) {
+  struct Moved {
+    const char* problem;
+    const char* operands;
+    std::uint64_t bytes;  // of an access
+  };
+  constexpr Moved kMoved[] = {
+      {"gather rows=1056 count=1056 width=256 dtype=bf16", "source out", 16},
+      {"pointwise rows=2112 width=256 dtype=bf16", "x bias out", 16},
+      {"pointwise rows=1056 width=256 dtype=f32 op=add_mul_act", "x y bias out", 16},
+      {"glu rows=2112 width=256", "x out", 16},
+      {"glu rows=2112 width=256 pass=backward recompute=out", "x gradient out x_gradient", 8},
+      {"glu rows=2112 width=256 layout=interleaved", "x", 16},
+      {"glu rows=256 width=512 dtype=f32 pass=backward bias_gradient=f32", "x gradient x_gradient", 16},
+      {"glu rows=256 width=512 layout=interleaved pass=backward scale=f32", "x x_gradient", 16},
+      {"skeleton rows=64 width=2048 dtype=bf16", "x", 16}};
+  for (const Moved& moved : kMoved) {
     const LoggedAccesses log(driver());
-    EXPECT_EQ(run_on_host(runtime(), driver(), problem), "");
+    EXPECT_EQ(run_on_host(runtime(), driver(), moved.problem), "");
     const auto sites = log.sites();
-    for (const std::string_view operand : split(operands, ' ')) {
+    for (const std::string_view operand : split(moved.operands, ' ')) {
       const auto seen = [&](const AccessSite& site) { return site.memory == operand; };
-      EXPECT_TRUE(std::any_of(sites.begin(), sites.end(), seen)) << problem << ": no access of " << operand;
+      EXPECT_TRUE(std::any_of(sites.begin(), sites.end(), seen)) << moved.problem << ": no access of " << operand;
     }
     for (const AccessSite& site : sites) {
-      if ((" " + operands + " ").find(" " + site.memory + " ") == std::string::npos) continue;
-      EXPECT_EQ(site.bytes, 16u) << problem << " " << site.memory << " " << site.place;
-      EXPECT_EQ(site.sectors, 16 * site.requests) << problem << " " << site.memory << " " << site.place;
+      if (cat(" ", moved.operands, " ").find(cat(" ", site.memory, " ")) == std::string::npos) continue;
+      EXPECT_EQ(site.bytes, moved.bytes) << moved.problem << " " << site.memory << " " << site.place;
+      EXPECT_EQ(site.sectors, moved.bytes * site.requests) << moved.problem << " " << site.memory << " " << site.place;
     }
   }
 }

@@ -10,27 +10,15 @@
 
 #include "base/text.h"
 #include "driver/stream.h"
+#include "embedding/lookup.h"
 #include "support/replay.h"
 #include "testbench/operands.h"
 
 namespace quern::test {
 namespace {
 
-enum EmbeddingOperand {
-  kWeights,
-  kIndex,
-  kOffsets,
-  kSampleWeights,
-  kScales,
-  kVocabularies,
-  kDense,
-  kOut,
-  kReport,
-  kPlaces = 21
-};
-
 template <class T>
-T* numbers_of(HostOperands& host, EmbeddingOperand operand) {
+T* numbers_of(HostOperands& host, embedding::OperandNumber operand) {
   return reinterpret_cast<T*>(host.data(host.place({operand, 0})));
 }
 
@@ -65,11 +53,11 @@ TEST_F(EmbeddingOnDevice, IdsAtTheLimitsOfTheirTypeNameTheRowOfTheirModulus) {
     const AnyProblem problem =
         runtime().parse(cat("embedding batch=", ids.size(), " tables=1 dim=1 dtype=f32 hash=modulus rows=", rows));
     HostOperands host = generated(problem);
-    std::copy(ids.begin(), ids.end(), numbers_of<std::int64_t>(host, kIndex));
-    float* const table = numbers_of<float>(host, kWeights);
+    std::copy(ids.begin(), ids.end(), numbers_of<std::int64_t>(host, embedding::kIndex));
+    float* const table = numbers_of<float>(host, embedding::kWeights);
     for (std::int64_t row = 0; row < rows; ++row) table[row] = static_cast<float>(row);
     HostOperands got = launched(host);
-    const float* const out = numbers_of<float>(got, kOut);
+    const float* const out = numbers_of<float>(got, embedding::kOut);
     for (std::size_t i = 0; i < ids.size(); ++i)
       EXPECT_EQ(out[i], static_cast<float>(modulus_of(ids[i], rows))) << ids[i] << " of " << rows;
     expect_as_reference(problem, host, got);
@@ -79,11 +67,11 @@ TEST_F(EmbeddingOnDevice, IdsAtTheLimitsOfTheirTypeNameTheRowOfTheirModulus) {
 TEST_F(EmbeddingOnDevice, AnIdOf32BitsWrapsIn32Bits) {
   const AnyProblem problem = runtime().parse("embedding batch=1 tables=1 dim=1 hash=modulus rows=1000 index=i32");
   HostOperands host = generated(problem);
-  *numbers_of<std::int32_t>(host, kIndex) = std::numeric_limits<std::int32_t>::max();
-  float* const table = numbers_of<float>(host, kWeights);
+  *numbers_of<std::int32_t>(host, embedding::kIndex) = std::numeric_limits<std::int32_t>::max();
+  float* const table = numbers_of<float>(host, embedding::kWeights);
   for (int row = 0; row < 1000; ++row) table[row] = static_cast<float>(row);
   HostOperands got = launched(host);
-  EXPECT_EQ(*numbers_of<float>(got, kOut), 352) << "-2147483648 modulo 1000";
+  EXPECT_EQ(*numbers_of<float>(got, embedding::kOut), 352) << "-2147483648 modulo 1000";
 }
 
 // Bags that fall back, begin before the ids or end after them are cut to what is there.
@@ -95,13 +83,13 @@ TEST_F(EmbeddingOnDevice, OffsetsThatNoBagsHaveAreReportedAndReadNothingOutside)
           runtime().parse(cat("embedding batch=5 tables=2 dim=4 rows=20 count=40 pooling=", pooling, " mode=", mode));
       HostOperands host = generated(problem);
       const std::int64_t offsets[] = {0, 4, 4, 2, 50, 3, -7, 9, -kFar, kFar};
-      std::copy(std::begin(offsets), std::end(offsets), numbers_of<std::int64_t>(host, kOffsets));
-      std::int64_t* const ids = numbers_of<std::int64_t>(host, kIndex);
+      std::copy(std::begin(offsets), std::end(offsets), numbers_of<std::int64_t>(host, embedding::kOffsets));
+      std::int64_t* const ids = numbers_of<std::int64_t>(host, embedding::kIndex);
       for (int i = 0; i < 40; ++i) ids[i] = i % 20;
       HostOperands got = launched(host);
       expect_as_reference(problem, host, got);
       if (cat(mode).find("report") == std::string::npos) continue;
-      EXPECT_EQ(*numbers_of<std::int64_t>(got, kReport), 40 + 2) << "the bag from 4 to 2";
+      EXPECT_EQ(*numbers_of<std::int64_t>(got, embedding::kReport), 40 + 2) << "the bag from 4 to 2";
     }
   }
 }
@@ -113,12 +101,13 @@ TEST_F(EmbeddingOnDevice, ABadIdTakesTheFirstRowAndIsReportedByItsPosition) {
         runtime().parse(cat("embedding batch=3 tables=2 dim=4 rows=9,5 mode=report_first ", pooling));
     HostOperands host = generated(problem);
     const std::int64_t ids[] = {8, 4, 0, 5, -1, 4};  // the second 5 is past its table's end
-    std::copy(std::begin(ids), std::end(ids), numbers_of<std::int64_t>(host, kIndex));
+    std::copy(std::begin(ids), std::end(ids), numbers_of<std::int64_t>(host, embedding::kIndex));
     if (cat(pooling) != "pooling=none")
-      std::iota(numbers_of<std::int32_t>(host, kOffsets), numbers_of<std::int32_t>(host, kOffsets) + 6, 0);
+      std::iota(numbers_of<std::int32_t>(host, embedding::kOffsets),
+                numbers_of<std::int32_t>(host, embedding::kOffsets) + 6, 0);
     HostOperands got = launched(host);
     expect_as_reference(problem, host, got);
-    EXPECT_EQ(*numbers_of<std::int64_t>(got, kReport), 3);
+    EXPECT_EQ(*numbers_of<std::int64_t>(got, embedding::kReport), 3);
   }
 }
 
@@ -136,11 +125,11 @@ TEST_F(EmbeddingOnDevice, APackedTableWithoutRowsGivesZerosAndReadsNothing) {
       const AnyProblem problem =
           runtime().parse(cat("embedding batch=9 tables=2 dim=4 rows=5 dense=1 layout=packed ", rest));
       HostOperands host = generated(problem);
-      numbers_of<std::int64_t>(host, kPlaces)[3] = rows;
+      numbers_of<std::int64_t>(host, embedding::kPlaces)[3] = rows;
       HostOperands got = launched(host);
       expect_as_reference(problem, host, got);
       for (int b = 0; b < 9; ++b) {
-        const float* const row = numbers_of<float>(got, kOut) + std::ptrdiff_t{9} * b;
+        const float* const row = numbers_of<float>(got, embedding::kOut) + std::ptrdiff_t{9} * b;
         EXPECT_TRUE(std::all_of(row + 5, row + 9, [](float x) { return x == 0; })) << rest << " " << rows;
       }
     }
@@ -150,9 +139,9 @@ TEST_F(EmbeddingOnDevice, APackedTableWithoutRowsGivesZerosAndReadsNothing) {
 TEST_F(EmbeddingOnDevice, GoodIdsLeaveTheReportAsItWas) {
   const AnyProblem problem = runtime().parse("embedding batch=3 tables=2 dim=4 rows=9 mode=report");
   HostOperands host = generated(problem);
-  std::fill_n(numbers_of<std::int64_t>(host, kIndex), 6, 8);
+  std::fill_n(numbers_of<std::int64_t>(host, embedding::kIndex), 6, 8);
   HostOperands got = launched(host);
-  EXPECT_EQ(*numbers_of<std::int64_t>(got, kReport), -1);
+  EXPECT_EQ(*numbers_of<std::int64_t>(got, embedding::kReport), -1);
 }
 
 }  // namespace

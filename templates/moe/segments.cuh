@@ -1,9 +1,9 @@
 // Dot products of a token's row and the rows of its routes. They are added in an order that only the row's length and
 // type decide: the sums of 32 chunks of 16 bytes are added in a tree, four such sums in a tree, and these in sequence.
 // What the row does not have is zero. Whether a sum on the way is -0 or +0 depends on how many zeros it has, but the
-// sequence starts at +0 and ends with it. A segment, which a warp or fewer
-// lanes read at once, is 1, 2 or 4 chunks of each lane. Those of a warp are in different trees. Those of fewer lanes
-// are of one tree, which is all that the row has.
+// sequence starts at +0, so it does not end at -0. A segment, which a warp or fewer lanes read at once, is 1, 2 or 4
+// chunks of each lane. Those of a warp are in different trees. Those of fewer lanes are of one tree, which is all that
+// the row has.
 #ifndef QUERN_MOE_SEGMENTS_CUH_
 #define QUERN_MOE_SEGMENTS_CUH_
 

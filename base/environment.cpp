@@ -8,6 +8,7 @@
 #include "base/file_system.h"
 #include "base/text.h"
 #include "quern/error.h"
+#include "quern/family.h"
 
 namespace quern {
 namespace {
@@ -40,6 +41,7 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
     {"QUERN_LOG", "debug, info, warning (default), error or off"},
     {"QUERN_DUMP", "directory for the source, PTX and cubin of each image made"},
     {"QUERN_MANIFEST", "manifest to which each prepared problem is appended, once"},
+    {"QUERN_ALIGNMENT", "alignment of all operands of all launches, 1 (default) to 256: no image is made for others"},
     {"CUDA_HOME", "a CUDA toolkit to look for NVRTC in"},
     {"CUDA_PATH", "the same, under another name"},
     {"CONDA_PREFIX", "a conda environment to look for NVRTC in"},
@@ -95,6 +97,14 @@ double number_in(std::string_view given, std::string_view text, std::optional<do
       cat("invalid value ", given, "=", text, "; expected a number from ", fixed(least, 3), " to ", fixed(most, 0)));
 }
 
+std::uint32_t alignment_in(std::string_view given, std::string_view text, std::optional<double> number) {
+  for (std::uint32_t power = 1; power <= kMaxAlignment; power *= 2) {
+    if (number == power) return power;
+  }
+  throw Error(Code::bad_input, Stage::problem,
+              cat("invalid value ", given, "=", text, "; expected a power of two from 1 to ", kMaxAlignment));
+}
+
 // Fills options from variables. An invalid value adds a message, and the default is used.
 class Filler {
  public:
@@ -128,6 +138,12 @@ class Filler {
     fill(option, variable, otherwise, [&](const std::string& text, const char* given) {
       return number_in(given, text, parse_number(text), least, most);
     });
+  }
+  void alignment(std::optional<std::uint32_t>& option) const {
+    const char* const name = row(Variable::alignment).name;
+    if (option) alignment_in(name, std::to_string(*option), option);
+    fill(option, Variable::alignment, std::uint32_t{1},
+         [&](const std::string& text, const char* given) { return alignment_in(given, text, parse_number(text)); });
   }
 
  private:
@@ -245,6 +261,7 @@ Options resolve(Options options, const Environment& environment, std::vector<std
   fill(options.libcuda, environment[Variable::libcuda]);
   fill(options.compiler.dump_dir, environment[Variable::dump]);
   fill(options.manifest, environment[Variable::manifest]);
+  filler.alignment(options.alignment);
   filler.choice(options.cache.mode, Variable::cache, CacheMode::read_write, kCacheModes);
   filler.choice(options.cache.match, Variable::cache_match, CacheMatch::standard, kCacheMatches);
   // This overrides the host's options: an application that is its own worker and tunes would start itself endlessly.

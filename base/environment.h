@@ -37,6 +37,7 @@ enum class Variable {
   log,
   dump,
   manifest,
+  alignment,
   cuda_home,
   cuda_path,
   conda_prefix,

@@ -143,8 +143,10 @@ bool tune_now(RuntimeState& state, const PlanState& plan, const Device& device, 
               Choice& choice) {
   const auto tuned = state.tuner->before_plan(*plan.family, plan.problem.data(), device);
   if (!tuned) return false;
-  choice.variants =
-      variants_of(*plan.family, *choice.step, plan.problem.data(), place.target, place.model, tuned->config);
+  const void* const problem = plan.problem.data();
+  choice.variants = reachable(
+      *plan.family, *choice.step, problem,
+      variants_of(*plan.family, *choice.step, problem, place.target, place.model, tuned->config), plan.alignment);
   choice.record.reset();
   choice.from = tuned->from;
   state.log.info(cat(plan.text, ": ", choice.from));
@@ -161,8 +163,8 @@ void require_supported(const Device& device, const Family& family, const void* p
 }
 
 // A plan without its images.
-std::shared_ptr<PlanState> begin_plan(const Family& family, const void* problem, const Device& device,
-                                      std::shared_ptr<const Driver> driver) {
+std::shared_ptr<PlanState> begin_plan(RuntimeState& state, const Family& family, const void* problem,
+                                      const Device& device) {
   auto plan = std::make_shared<PlanState>();
   plan->family = &family;
   const auto* bytes = static_cast<const unsigned char*>(problem);
@@ -170,7 +172,8 @@ std::shared_ptr<PlanState> begin_plan(const Family& family, const void* problem,
   plan->text = problem_text(family, problem);
   plan->model = live_model(device);
   plan->device = device.ordinal;
-  plan->driver = std::move(driver);
+  plan->driver = state.driver();
+  plan->alignment = *state.options.alignment;
   look_up_arguments(*plan);
   return plan;
 }
@@ -204,7 +207,7 @@ std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Family& f
   check_problem(family, problem);
   const Device device = describe_device(*state.driver(), context.device);
   require_supported(device, family, problem);
-  const std::shared_ptr<PlanState> plan = begin_plan(family, problem, device, state.driver());
+  const std::shared_ptr<PlanState> plan = begin_plan(state, family, problem, device);
   const ConfigPlace place{device.target, model_of(device), device.name};
   std::vector<Choice> choices =
       select_configs(state, family, problem, place, options.config, driver_text(plan->driver->version()));

@@ -254,10 +254,22 @@ bool has_blocks(const Launch& launch) {
   refuse(state, problem, "the problem needs more blocks than one launch can have; split it");
 }
 
+std::string unknown_addresses(const PlanState& state, const void* args) {
+  for (const PlanState::BoundOperand& bound : state.operands) {
+    const auto address = reinterpret_cast<std::uintptr_t>(given_operand(bound, args).data);
+    const std::uintptr_t own = address & -address;  // the largest power of two that divides it; 0 of null
+    if (own != 0 && own < state.alignment)
+      return cat(entry_name(*bound.operand, bound.entry), " is aligned to ", own,
+                 " bytes, and the plan was prepared for ", state.alignment,
+                 ", as Options::alignment or QUERN_ALIGNMENT says");
+  }
+  return "no image of this plan takes such addresses";
+}
+
 void prepare_step(const PlanState& state, const PlanState::PlannedStep& step, const void* args,
                   const CheckedArgs& checked, PreparedLaunch& out) {
   out.variant = select_variant(state, step, args, checked);
-  if (out.variant == nullptr) refuse(state, checked.problem, "no image of this plan takes such addresses");
+  if (out.variant == nullptr) refuse(state, checked.problem, unknown_addresses(state, args));
   try {
     step.step->launch(checked.problem, args, state.model, out.variant->variant.config, out.launch);
   } catch (Error& error) {

@@ -84,6 +84,8 @@ struct PlanState {
   };
   std::vector<BoundList> lists;
 
+  std::uint32_t alignment = 1;  // that divides the addresses of its launches, as Options::alignment says
+
   bool closed = false;  // no extent is open, so prepare has checked every rule of the problem
 
   // For display; one per image.

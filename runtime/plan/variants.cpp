@@ -83,6 +83,18 @@ std::vector<Variant> variants_of(const Family& family, const Step& step, const v
   return {variants, variants + count};
 }
 
+std::vector<Variant> reachable(const Family& family, const Step& step, const void* problem,
+                               std::vector<Variant> variants, std::uint32_t alignment) {
+  const bool closed = open_extents(family, problem).empty();
+  const auto takes_all = [&](const Variant& variant) {
+    const bool fits = variant.fits == nullptr || (closed && variant.fits(problem));
+    return fits && largest_alignment(family, step, problem, variant.config) <= alignment;
+  };
+  const auto last = std::find_if(variants.begin(), variants.end(), takes_all);
+  if (last != variants.end()) variants.erase(last + 1, variants.end());
+  return variants;
+}
+
 std::uint32_t largest_alignment(const Family& family, const Step& step, const void* problem, const Config& config) {
   std::uint32_t largest = 1;
   for (int i = 0; i < family.operands.count; ++i) {

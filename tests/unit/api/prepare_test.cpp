@@ -165,6 +165,36 @@ TEST_F(Prepare, AConfigMayGiveUpAlignment) {
   EXPECT_EQ(runtime.prepare(Gather{}, changed).images()[0].alignment, 4u);
 }
 
+// An image for addresses of 16 bytes and one for any; gather's default needs 16.
+TEST_F(Prepare, AlignedAddressesNeedOneImage) {
+  Options aligned = options();
+  aligned.alignment = 16;
+  Runtime runtime(aligned);
+  const auto plan = runtime.prepare(Gather{});
+  EXPECT_EQ(compiles(), 1);
+  ASSERT_EQ(plan.images().size(), 1U);
+  EXPECT_EQ(plan.images()[0].alignment, 16U);
+  EXPECT_EQ(runtime.prewarm(Gather::family(), plan.state()->problem.data(), "sm_90a").images.size(), 1U);
+  null_driver().launches = 0;
+  GatherArgs args = some_args();
+  plan.launch(nullptr, args);
+  args.source = reinterpret_cast<const void*>(0x10008);
+  EXPECT_EQ(refusal([&] { plan.launch(nullptr, args); }).sentence,
+            "source is aligned to 8 bytes, and the plan was prepared for 16, as Options::alignment or QUERN_ALIGNMENT "
+            "says");
+  EXPECT_EQ(null_driver().launches, 1);
+}
+
+TEST_F(Prepare, LessAlignmentThanAnImageNeedsChangesNothing) {
+  Options aligned = options();
+  aligned.alignment = 8;
+  const auto plan = Runtime(aligned).prepare(Gather{});
+  EXPECT_EQ(plan.images().size(), 2U);
+  GatherArgs args = some_args();
+  args.source = reinterpret_cast<const void*>(0x10002);  // less than was said, which one of the images takes
+  plan.launch(nullptr, args);
+}
+
 // The previous driver is destroyed: a look-up must not call it.
 TEST_F(Prepare, AnotherDriverTakesThePlaceOfOneThatWasAsked) {
   Runtime runtime(options());

@@ -128,6 +128,21 @@ TEST_F(Steps, AVariantIsPickedByEachOperandsAddressAndByTheProblem) {
   EXPECT_EQ(picked(open, &given, 1), "any");
 }
 
+// Which variant fits is known where no extent is open.
+TEST_F(Steps, AlignedAddressesLeaveWhatTheProblemDecides) {
+  Options aligned = options();
+  aligned.alignment = 256;
+  Runtime runtime(aligned);
+  const auto names = [&](const TwoStage& problem) {
+    std::string all;
+    for (const ImageInfo& image : runtime.prepare(problem).images()) all += cat(image.step, ".", image.variant, " ");
+    return all;
+  };
+  EXPECT_EQ(names(TwoStage{}), "chunks.few chunks.vector total.any ");
+  EXPECT_EQ(names(TwoStage{kMany, 2}), "chunks.few chunks.vector total.any ");
+  EXPECT_EQ(names(TwoStage{10, 2}), "chunks.few total.any ");
+}
+
 TEST_F(Steps, AnAlignmentThatNoMaskHoldsAndALastVariantThatMayNotFitAreRefused) {
   static Family mine = TwoStage::family();
   static Step step = mine.steps[0];

@@ -165,7 +165,8 @@ TEST(Resolve, ABadValueIsTheDefaultAndASentenceThatNamesTheVariableAndWhatItTake
       {Variable::tune_memory, "a number, optionally followed by K, M, G or T"},
       {Variable::wait_seconds, "a number from 0.000 to 86400"},
       {Variable::cache_max_bytes, "a number, optionally followed by K, M, G or T"},
-      {Variable::cache_max_entries, "a number, optionally followed by K, M, G or T"}};
+      {Variable::cache_max_entries, "a number, optionally followed by K, M, G or T"},
+      {Variable::alignment, "a power of two from 1 to 256"}};
   const Options usual = resolve({}, {}, &misread);
   for (const auto& [variable, accepted] : variables) {
     Environment environment;
@@ -185,6 +186,7 @@ TEST(Resolve, ABadValueIsTheDefaultAndASentenceThatNamesTheVariableAndWhatItTake
     EXPECT_EQ(options.cache.wait_seconds, usual.cache.wait_seconds);
     EXPECT_EQ(options.cache.max_bytes, usual.cache.max_bytes);
     EXPECT_EQ(options.cache.max_entries, usual.cache.max_entries);
+    EXPECT_EQ(options.alignment, 1U);
   }
   EXPECT_TRUE(misread.empty()) << misread.front();
 }
@@ -196,6 +198,26 @@ TEST(Resolve, ABadOptionIsStillAnError) {
   options = {};
   options.tuning.share = 7;
   EXPECT_THROW(resolve(options, {}, &misread), Error);
+  for (const std::uint32_t alignment : {0U, 3U, 512U}) {
+    options = {};
+    options.alignment = alignment;
+    EXPECT_THROW(resolve(options, {}, &misread), Error) << alignment;
+  }
+}
+
+TEST(Resolve, AnAlignmentIsAPowerOfTwo) {
+  Environment environment;
+  for (const char* bad : {"0", "3", "16.5", "512", "-16"}) {
+    environment[Variable::alignment] = bad;
+    std::vector<std::string> sentences;
+    EXPECT_EQ(resolve({}, environment, &sentences).alignment, 1U);
+    EXPECT_EQ(sentences.size(), 1U) << bad;
+  }
+  environment[Variable::alignment] = "256";
+  EXPECT_EQ(resolve({}, environment, &misread).alignment, 256U);
+  Options options;
+  options.alignment = 16;
+  EXPECT_EQ(resolve(options, environment, &misread).alignment, 16U);
 }
 
 }  // namespace

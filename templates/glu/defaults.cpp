@@ -8,8 +8,8 @@
 namespace quern::glu {
 namespace {
 
-constexpr std::int64_t kManyBytes = std::int64_t{5} << 18;
-constexpr std::int64_t kKeptOfThread = 112;  // bytes of shared memory: so many of each of 2048 threads fit
+constexpr std::int64_t kMany = std::int64_t{5} << 18;  // elements, or bytes of gradients
+constexpr std::int64_t kKeptOfThread = 112;            // bytes of shared memory: so many of each of 2048 threads fit
 
 Config config_for(Forms form, std::int64_t vector, std::int64_t unroll) {
   Config config;
@@ -31,7 +31,7 @@ bool is_elementwise(const Glu& p) {
   return !has_sums(p) && p.scaling == GluScaling::none && p.layout != GluLayout::interleaved;
 }
 bool has_many_gradients(const Glu& p) {
-  return is_elementwise(p) && is_backward(p) && (p.rows == kOpen || all_elements(p) * size_of(p) >= kManyBytes);
+  return is_elementwise(p) && is_backward(p) && (p.rows == kOpen || all_elements(p) * size_of(p) >= kMany);
 }
 
 // Bytes of an access, and vectors in flight. On an H200, gelu: 1166 x 640 2.72 us with two of 8 bytes, 3.10 with one of
@@ -75,24 +75,39 @@ Config vectors(const Glu& p, const Target& target, const DeviceModel& model, boo
 // Of a small problem reads are evict-first and stores are not: 0.03 us of 2 on an H200. Backward reads are so
 // below 1.3 MB: 2947 x 128 of fp32 takes 3.52 us without the hint, 3.59 with it.
 void choose_hints(const Glu& p, const DeviceModel& model, Config& config) {
-  const bool small = rows::is_small(all_elements(p) / 8, model);
+  const std::int64_t together = config[kForm] == kElementForm ? 4 : 8;  // four one by one are for large problems
+  const bool small = rows::is_small(all_elements(p) / together, model);
   config[kLoadStream] = small && !has_many_gradients(p) ? 1 : 0;
   config[kStoreStream] = small ? 0 : 1;
 }
 
 // At most four elements a thread: on an H200 112 rows of 6413 of fp32 take 3.71 us with four, 4.61 with eight, of bf16
-// 2.71 and 2.83; 4000 x 1001 of fp32 12.88 and 14.03, backward 300 x 1001 of bf16 2.40 and 3.93. Across rows eight
-// of two bytes: 200000 x 33 take 15.3 us with four, 14.9 with eight, 100000 x 81 18.4 and 17.9 in one run.
+// 2.71 and 2.83; 4000 x 1001 of fp32 12.88 and 14.03. Backward two where there are many of long rows: 3000 x 1001 of
+// bf16 10.02 us for 10.54 with four, with out 11.87 for 12.77, 16384 x 2049 94.4 for 96.2, with out 113.9 for 120.4,
+// 3000 x 1001 of fp32 15.96 for 16.82; but 300 x 1001 2.48 for 2.42, 100000 x 81 32.1 for 25.4. Across rows eight of
+// two bytes: 200000 x 33 take 15.3 us with four, 14.9 with eight, 100000 x 81 18.4 and 17.9 in one run; backward four.
 Config elements(const Glu& p, const DeviceModel& model) {
-  constexpr std::int64_t kMost = 4;
+  constexpr std::int64_t kMost = 4, kLong = 512;
   if (has_sums(p)) return config_for(kElementForm, 16, 1);
   const std::int64_t least = has_blocks(p) ? std::max<std::int64_t>(1, elements_of_block(p) / 32) : 1;
   const auto of_width = [&](std::int64_t width, std::int64_t most) {
     return config_for(kElementForm, 16, rows::elements_of_thread(width, all_elements(p), least, most, model));
   };
   const Config of_row = of_width(p.width, kMost);
-  if (!is_across_rows(p, of_row)) return of_row;
-  return of_width(kMaxExtent, size_of(p) == 2 && !is_backward(p) ? 8 : kMost);
+  if (is_across_rows(p, of_row)) return of_width(kMaxExtent, size_of(p) == 2 && !is_backward(p) ? 8 : kMost);
+  const bool long_rows = p.width >= kLong && !rows::is_small(all_elements(p) / 8, model);
+  return is_backward(p) && !has_blocks(p) && long_rows ? of_width(p.width, 2) : of_row;
+}
+
+// Rows of two bytes that no vector divides are taken in 16 bytes across their ends, where there are many. On an H200
+// 65536 x 1001 take 91.4 us for 106.1 with elements, 16384 x 4097 93.3 for 108.1, of gelu 101.2 for 112.4, 1000 x 2049
+// 4.88 for 5.11, 200000 x 33 12.6 for 14.9, 20000 x 33 2.91 for 3.04, 300000 x 11 6.75 for 8.37; but 1234 x 1235 4.20
+// for 4.19, 2000 x 257 2.81 for 2.72, 10000 x 33 2.39 for 2.22. Of narrow rows gelu is two windows a thread: 200000 x
+// 33 14.6 us, with one 15.8. Of fp32 elements are as fast as a copy.
+bool takes_packed(const Glu& p, const Target& target, const Config& one_by_one, Config& packed) {
+  const bool narrow = is_across_rows(p, one_by_one);
+  packed = config_for(kPackedForm, 16, narrow && p.activation == Activation::gelu ? 2 : 1);
+  return size_of(p) == 2 && all_elements(p) * (narrow ? 2 : 1) >= kMany && rows_are_packed(p, target, packed);
 }
 
 // Of a block that keeps a row, as many as let a multiprocessor hold most of its threads.
@@ -127,7 +142,9 @@ int variants(const Glu& p, const Target& target, const DeviceModel& model, Varia
   bool found = false;
   const Config wide = vectors(p, target, model, &found);
   if (found) out[count++] = {"vector", wide};
-  out[count++] = {"element", elements(p, model)};
+  const Config one_by_one = elements(p, model);
+  if (Config packed; !found && takes_packed(p, target, one_by_one, packed)) out[count++] = {"packed", packed};
+  out[count++] = {"element", one_by_one};
   for (int i = 0; i < count; ++i) {
     out[i].config[kThreads] = threads(p, out[i].config);
     choose_hints(p, model, out[i].config);

@@ -80,13 +80,16 @@ QUERN_DEVICE float scaled(float value, float scale) {
 
 // ---- What is made of them
 
+QUERN_DEVICE float product(const Formula& formula, float a, float g) {
+  return Round()(formula.activated(a) * formula.gate(g));
+}
+
 QUERN_DEVICE void make_out(const Params& p, const Operands& o, const BiasBits& bias, Numbers& out) {
   const Formula formula{p.numbers};
   Numbers a, g;
   arguments(o, bias, a, g);
 #pragma unroll
-  for (int i = 0; i < kElements; ++i)
-    out[i] = scaled(Round()(formula.activated(a[i]) * formula.gate(g[i])), scale_of(o));
+  for (int i = 0; i < kElements; ++i) out[i] = scaled(product(formula, a[i], g[i]), scale_of(o));
 }
 
 // The gradients of a and g, the products whose sum is the gradient of the row's scale, and out.

@@ -32,7 +32,7 @@ constexpr const char* kRoundings[] = {QUERN_ROUNDINGS(QUERN_CHOICE_NAME) nullptr
 constexpr const char* kScalings[] = {QUERN_GLU_SCALINGS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kRecomputes[] = {QUERN_GLU_RECOMPUTES(QUERN_CHOICE_NAME) nullptr};
 
-constexpr std::int32_t kForms[] = {kVectorForm, kElementForm, kMatrixForm, kNoMore};
+constexpr std::int32_t kForms[] = {kVectorForm, kElementForm, kMatrixForm, kPackedForm, kNoMore};
 constexpr std::int32_t kVectors[] = {2, 4, 8, 16, 32, kNoMore};
 constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
@@ -42,7 +42,7 @@ constexpr std::int32_t kResidentBlocks[] = {0, 3, 4, 5, 6, 8, kNoMore};
 constexpr std::int32_t kPanels[] = {0, 1, 2, 4, 8, 16, 32, kNoMore};
 constexpr std::int32_t kClusters[] = {1, 2, 4, 8, kNoMore};
 
-bool has_vectors(const Glu&, const Config& c) { return c[kForm] != kElementForm; }
+bool has_vectors(const Glu&, const Config& c) { return c[kForm] == kVectorForm || c[kForm] == kMatrixForm; }
 bool has_unroll(const Glu&, const Config& c) { return c[kForm] != kMatrixForm; }
 bool has_threads(const Glu& p, const Config& c) { return !has_sums(p) && c[kForm] != kMatrixForm; }
 bool is_matrix(const Glu&, const Config& c) { return c[kForm] == kMatrixForm; }
@@ -148,7 +148,7 @@ struct GluFamily {
   static constexpr Parameter kParameters[] = {
       {"form", kForms, true,
        "0: vectors; 1: element by element, at any address; 2: tiles of 128 rows, for direction=col and both, and for "
-       "bias_gradient beside a scaling"},
+       "bias_gradient beside a scaling; 3: 16 bytes of rows without gaps, across their ends"},
       {"vector", kVectors, true, "bytes of x per access; form 2: of what is quantized", applies<has_vectors>, 16},
       {"unroll", kUnrolls, true, "vectors, or elements of form 1, in flight per thread; with sums: rows",
        applies<has_unroll>, 1},
@@ -168,6 +168,10 @@ struct GluFamily {
   };
   static constexpr Constraint kConstraints[] = {
       {"form 0 needs a width, strides and blocks that a vector divides", holds<form_fits>},
+      {"form 3 is for forward passes of rows of halves without gaps, of 16 bytes or more each and at most 2^26 "
+       "elements, "
+       "without bias, scale, counts and scaling",
+       holds<rows_are_packed>},
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
       {"a row must have fewer than 2^30 slots", holds<row_has_few_slots>},
       {"a vector of a problem with sums has at most 8 elements", holds<lane_has_slots>},
@@ -185,7 +189,8 @@ struct GluFamily {
       {"form 2: rows of whole blocks need a width of whole blocks, except with direction=col", holds<blocks_are_whole>},
       {"form 2: resident blocks must fit a multiprocessor's threads", holds<resident_blocks_fit>},
       {"scaling=row has one vector in flight", holds<row_has_one_slot>},
-      {"elements in flight must be at most 32, backward 16, to fit the registers", holds<registers_suffice>},
+      {"elements in flight must be at most 32, backward and in form 3 16, to fit the registers",
+       holds<registers_suffice>},
   };
   static constexpr const char* kBenchCases[] = {
       "glu rows=4096 width=14336",
@@ -254,6 +259,7 @@ struct GluFamily {
 
   static std::uint32_t alignment(const Glu& p, int operand, const Config& config) {
     if (config[kForm] == kElementForm) return 1;
+    if (config[kForm] == kPackedForm) return operand == kOut ? 16 : 1;
     if (has_matrix(p)) return matrix_alignment(p, config);
     if (operand == kScales) return 1;  // one by one
     const std::int64_t elements = slot_elements(p, config);
@@ -307,7 +313,7 @@ struct GluFamily {
     spec.flag("blocked", has_atoms(p));
     spec.flag("keeps_row", keeps_row(p, config));
     if (is_quantized(p)) return specialize_scaling(p, spec);
-    spec.part(has_sums(p) ? "glu/tile.cuh" : "glu/plain.cuh");
+    spec.part(has_sums(p) ? "glu/tile.cuh" : config[kForm] == kPackedForm ? "glu/packed.cuh" : "glu/plain.cuh");
   }
 
   // ---- A launch
@@ -353,8 +359,10 @@ struct GluFamily {
   static void launch_slots(const Glu& p, const Config& config, const DeviceModel& model, glu::Params& params,
                            Launch& launch) {
     const bool empty = all_rows(p) == 0 || p.width == 0;
-    params.slots = common::make_slots(empty ? 0 : static_cast<std::uint64_t>(rows_to_do(p)),
-                                      empty ? 1 : static_cast<std::uint64_t>(row_slots(p, config)));
+    params.slots = !empty && config[kForm] == kPackedForm
+                       ? packed_slots(p)
+                       : common::make_slots(empty ? 0 : static_cast<std::uint64_t>(rows_to_do(p)),
+                                            empty ? 1 : static_cast<std::uint64_t>(row_slots(p, config)));
     common::launch_slots(params.slots, static_cast<int>(slots_in_flight(p, config)), config[kThreads], model, launch);
   }
 

@@ -8,6 +8,7 @@ namespace quern::glu {
 namespace {
 
 constexpr std::int64_t kMostSlots = std::int64_t{1} << 30;  // of a row, not reached
+constexpr std::int64_t kPackedBytes = 16;                   // that a thread writes in form 3
 constexpr std::int64_t kMostKept = 64 << 10;                // bytes of a row with a scale in shared memory
 
 }  // namespace
@@ -22,6 +23,7 @@ bool is_across_rows(const Glu& p, const Config& c) {
 
 std::int64_t slot_elements(const Glu& p, const Config& c) {
   if (is_across_rows(p, c)) return 1;
+  if (c[kForm] == kPackedForm) return kPackedBytes / size_of(p);
   if (c[kForm] == kVectorForm) return c[kVector] / size_of(p) / numbers_together(p);
   return has_sums(p) ? kOfLane : c[kUnroll];
 }
@@ -34,6 +36,15 @@ std::int64_t slots_in_flight(const Glu& p, const Config& c) {
 std::int64_t row_slots(const Glu& p, const Config& c) {
   const bool adjacent = c[kForm] == kVectorForm || is_across_rows(p, c);
   return rows::slots_of_row(columns_to_do(p), slot_elements(p, c), adjacent);
+}
+
+common::Slots packed_slots(const Glu& p) {
+  const std::int64_t elements = kPackedBytes / size_of(p), all = all_rows(p) * p.width;
+  const std::int64_t rows = all < kMostOfPart ? all_rows(p) : kMostOfPart / p.width / elements * elements;
+  const auto unsigned_of = [](std::int64_t n) { return static_cast<std::uint32_t>(n); };
+  return common::slots_in_parts(static_cast<std::uint64_t>(common::divide_up(all, elements)),
+                                static_cast<std::uint64_t>(p.width),
+                                unsigned_of(common::divide_up(rows * p.width, elements)), unsigned_of(rows));
 }
 
 std::int64_t row_bytes(const Glu& p, const Config& c) {
@@ -54,14 +65,21 @@ bool form_fits(const Glu& p, const Target&, const Config& c) {
   if (c[kForm] != kVectorForm) return true;
   return c[kVector] >= 4 && slot_elements(p, c) > 0 && vectors_divide(p, slot_elements(p, c));
 }
+bool rows_are_packed(const Glu& p, const Target&, const Config& c) {
+  if (c[kForm] != kPackedForm) return true;
+  const bool plain = p.bias == DType::none && p.scale == DType::none && p.counts == DType::none && !is_quantized(p);
+  const bool halves = p.layout == GluLayout::halves || p.layout == GluLayout::swapped;
+  return plain && halves && !is_backward(p) && p.width >= slot_elements(p, c) && p.width <= kMostPackedWidth &&
+         x_stride(p) == 2 * p.width && out_stride(p) == p.width;
+}
 bool vector_exists(const Glu&, const Target& t, const Config& c) { return c[kVector] <= common::widest_access(t); }
 bool row_has_few_slots(const Glu& p, const Target&, const Config& c) {
-  return has_matrix(p) || row_slots(p, c) < kMostSlots;
+  return has_matrix(p) || c[kForm] == kPackedForm || row_slots(p, c) < kMostSlots;
 }
 bool registers_suffice(const Glu& p, const Target&, const Config& c) {
   if (has_matrix(p)) return true;
   const std::int64_t elements = has_sums(p) ? kOfLane : slot_elements(p, c);
-  return elements * slots_in_flight(p, c) <= (is_backward(p) ? 16 : 32);
+  return elements * slots_in_flight(p, c) <= (is_backward(p) || c[kForm] == kPackedForm ? 16 : 32);
 }
 bool lane_has_slots(const Glu& p, const Target&, const Config& c) {
   return !has_sums(p) || slot_elements(p, c) <= kOfLane;

@@ -21,7 +21,7 @@ enum Parameters {
   kAsyncCopies,
   kWholeBlocks
 };
-enum Forms { kVectorForm, kElementForm, kMatrixForm };
+enum Forms { kVectorForm, kElementForm, kMatrixForm, kPackedForm };
 
 inline constexpr std::int64_t kOfLane = rows::kTileColumns / 32;  // elements of a row of a thread, where there are sums
 
@@ -29,6 +29,11 @@ inline std::int64_t size_of(const Glu& p) { return bytes(p.dtype); }
 
 // Whether a thread's elements are of any rows, because whole warps of them would idle at the end of each row.
 bool is_across_rows(const Glu& p, const Config& c);
+
+// Form 3: in parts of whole rows whose elements are whole slots, and have numbers of 30 bits.
+inline constexpr std::int64_t kMostOfPart = std::int64_t{1} << 30;
+inline constexpr std::int64_t kMostPackedWidth = std::int64_t{1} << 26;
+common::Slots packed_slots(const Glu& p);
 
 // Elements of out that a thread has at once, as one access or one by one, and how many of these are in flight.
 std::int64_t slot_elements(const Glu& p, const Config& c);
@@ -47,6 +52,7 @@ bool keeps_row(const Glu& p, const Config& c);
 // Constraints.
 bool form_fits(const Glu& p, const Target&, const Config& c);
 bool vector_exists(const Glu&, const Target& t, const Config& c);
+bool rows_are_packed(const Glu& p, const Target&, const Config& c);
 bool row_has_few_slots(const Glu& p, const Target&, const Config& c);
 bool registers_suffice(const Glu& p, const Target&, const Config& c);
 bool lane_has_slots(const Glu& p, const Target&, const Config& c);

@@ -143,10 +143,10 @@ int drawn_extent(std::uint64_t number) {
   return 1 + static_cast<int>(random % (std::uint64_t{1} << (random >> 32) % 18));
 }
 
-// Any rows and widths. Vectors have 16, 8 or 4 bytes, and a thread without vectors 1, 2 or 4 elements, each for small
-// problems and for large ones, whose hints and vectors in flight differ: 12 images. Backward vectors of 8 bytes of
-// large problems are one or two in flight. Two, four or eight elements of a thread may be of several rows: 3 more, but
-// not all of them among these.
+// Any rows and widths. Vectors have 16, 8 or 4 bytes, each for small problems and for large ones, whose hints and
+// vectors in flight differ; a thread without vectors has 1, 2 or 4 elements, or forward 16 bytes across rows: 12 images
+// with those in between. Backward vectors of 8 bytes of large problems are one or two in flight. Two, four or eight
+// elements of a thread may be of several rows: 3 more, but not all of them among these.
 TEST_F(GluCompile, AHundredDrawnShapesShareFewImages) {
   const std::pair<const char*, std::size_t> most[] = {{"forward", 12}, {"backward", 13}};
   for (const auto& [pass, bound] : most) {

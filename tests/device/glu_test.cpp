@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "driver/stream.h"
 #include "quern/glu.h"
 #include "quern/mxfp8.h"
 #include "support/replay.h"
@@ -60,6 +61,33 @@ TEST_F(GluOnDevice, EveryConfigHasTheSameBits) {
       } catch (const Error& error) {
         EXPECT_EQ(error.code, Code::bad_input) << rest << " " << config << ": " << error.what();
       }
+    }
+  }
+}
+
+// Where no vector divides a row. Each address of x has its own aligned blocks, in which the first and the last of x's
+// numbers begin and end.
+TEST_F(GluOnDevice, PackedRowsHaveTheSameBitsAtEveryAddress) {
+  const std::string text = "glu rows=300 width=33 activation=gelu";
+  const HostOperands host = generated(text);
+  const std::string expected = text_of(launched(host, "form=1,unroll=4"), "out");
+  const AnyProblem problem = runtime().parse(text);
+  for (const char* config : {"form=3,unroll=1", "form=3,unroll=2"}) {
+    PrepareOptions changed;
+    changed.config = config;
+    const AnyPlan plan = runtime().prepare_any(problem.family(), problem.data(), changed);
+    for (std::size_t offset = 0; offset < 16; offset += 2) {
+      const auto bytes = static_cast<std::size_t>(host.bytes(0));
+      const DeviceMemory x(driver(), bytes + offset), out(driver(), expected.size());
+      driver().check(driver()->MemcpyHtoD(x.get() + offset, host.data(0), bytes), Stage::tool, "cuMemcpyHtoD");
+      GluArgs args;
+      args.x = reinterpret_cast<const void*>(x.get() + offset);
+      args.out = reinterpret_cast<void*>(out.get());
+      plan.launch(nullptr, &args);
+      synchronize();
+      std::string got(expected.size(), '\0');
+      driver().check(driver()->MemcpyDtoH(got.data(), out.get(), got.size()), Stage::tool, "cuMemcpyDtoH");
+      EXPECT_EQ(got, expected) << config << " at " << offset;
     }
   }
 }

@@ -324,6 +324,19 @@ void configured_glus(std::vector<Case>& cases) {
   }
 }
 
+// Windows of 16 bytes across rows: one row, two, and enough that some are read in aligned blocks.
+void packed_glus(std::vector<Case>& cases) {
+  for (const char* rest : {"dtype=bf16", "dtype=f16 layout=swapped activation=gelu", "dtype=f32",
+                           "dtype=bf16 layout=swapped gating=clamped", "dtype=bf16 rounding=torch activation=mish"}) {
+    for (const char* config : {"form=3,unroll=1,threads=64", "form=3,unroll=2,load_stream=1,store_stream=0"}) {
+      for (const int width : {8, 9, 11, 15, 16, 17, 31, 33, 81, 1001})
+        cases.push_back(with(config, glu(width < 81 ? 301 : 37, width, rest)));
+      for (const int rows : {1, 2, 3}) cases.push_back(with(config, glu(rows, 13, rest)));
+      cases.push_back(with(config, glu(4097, 12, rest)));
+    }
+  }
+}
+
 // The rest of the peers' lists. Of them the host takes a cover, with smaller extents: widths of models and rows of
 // tokens only repeat the same work there.
 void peer_glus(std::vector<Case>& cases) {
@@ -370,6 +383,7 @@ std::vector<Case> glu_cases() {
   quantized_glus(cases);
   column_glus(cases);
   configured_glus(cases);
+  packed_glus(cases);
   summed_rows(cases);
   peer_glus(cases);
   return cases;

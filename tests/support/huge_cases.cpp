@@ -42,6 +42,7 @@ std::vector<Case> huge_cases() {
           {"pointwise rows=524289 width=4097 dtype=bf16", 1},
           {"pointwise rows=524289 width=4104 op=add_mul_act pass=backward bias_gradient=f32 multiplier_gradient=f32"},
           {"glu rows=262145 width=8200"},
+          {"glu rows=140000001 width=17"},
           {"glu rows=262145 width=8193 pass=backward", 1},
           {"glu rows=131073 width=8200 pass=backward bias_gradient=f32 scale=f32 layout=interleaved"},
           {"glu rows=262145 width=8224 activation=relu scaling=mx scale_layout=blocked"},

@@ -327,7 +327,14 @@ TEST(GluVariants, TakeVectorsThatDivideRowsAndThenAnyAddress) {
   EXPECT_EQ(summary("glu width=1004"), "vector:8:8 element:16:1");
   EXPECT_EQ(summary("glu width=770"), "vector:4:4 element:16:1");
   EXPECT_EQ(summary("glu width=770 dtype=f32"), "vector:8:8 element:16:1");
-  EXPECT_EQ(summary("glu width=1001"), "element:16:1");
+  EXPECT_EQ(summary("glu width=1001"), "packed:16:16 element:16:1");
+  EXPECT_EQ(summary("glu width=33 layout=swapped dtype=f16"), "packed:16:16 element:16:1");
+  EXPECT_EQ(summary("glu rows=1000 width=1001"), "element:16:1") << "there are few";
+  EXPECT_EQ(summary("glu rows=20000 width=33"), "packed:16:16 element:16:1") << "of which lanes would idle";
+  for (const char* rest : {"bias=f32", "scale=f32", "counts=i32 groups=2", "layout=split", "layout=interleaved",
+                           "pass=backward", "scaling=tensor", "x_stride=2003", "out_stride=1003"})
+    EXPECT_EQ(summary(cat("glu width=1001 ", rest)).substr(0, 7), "element") << rest;
+  EXPECT_EQ(summary("glu width=7"), "element:16:1") << "three rows in 16 bytes";
   EXPECT_EQ(summary("glu width=1001 dtype=f32"), "element:16:1");
   EXPECT_EQ(summary("glu width=96 layout=blocks block=12"), "vector:8:8 element:16:1");
   EXPECT_EQ(summary("glu width=64 x_stride=132"), "vector:8:8 element:16:1");
@@ -361,7 +368,7 @@ TEST(GluLaunch, HasAThreadForEachSlot) {
   const Launch wide = glu_launch("rows=4096 width=4096");
   EXPECT_EQ(wide.block[0], 128U);
   EXPECT_EQ(wide.grid[0], 4096U * 512 / 128);
-  const Launch odd = glu_launch("rows=4096 width=4097");
+  const Launch odd = glu_launch("rows=4096 width=4097", 1);
   EXPECT_EQ(odd.grid[0], 4096U * 32 * 33 / 128) << "33 warps' 128 elements";
   EXPECT_EQ(glu_launch("rows=4096 groups=3 counts=i32 width=4096").grid[0], 3U * 4096 * 512 / 128);
   EXPECT_TRUE(glu_launch("rows=0 width=4096").empty);
@@ -370,14 +377,42 @@ TEST(GluLaunch, HasAThreadForEachSlot) {
 
 // 16572 rows of 11 took 1.8 times as long as torch.compile's kernel while each row had a warp.
 TEST(GluLaunch, HasNoWarpOfItsOwnForANarrowRow) {
-  EXPECT_EQ(glu_launch("rows=65536 width=33").grid[0], 65536U * 33 / 8 / 128) << "eight elements a thread";
+  EXPECT_EQ(glu_launch("rows=65536 width=33", 1).grid[0], 65536U * 33 / 8 / 128) << "eight elements a thread";
   EXPECT_EQ(glu_launch("rows=65536 width=33 dtype=f32").grid[0], 65536U * 33 / 4 / 128);
   EXPECT_EQ(glu_launch("rows=4096 width=33").grid[0], 4096U * 33 / 2 / 128) << "two, since there are few";
   EXPECT_EQ(glu_launch("rows=65536 width=11 pass=backward").grid[0], 65536U * 11 / 4 / 128);
   EXPECT_EQ(glu_launch("rows=65536 width=81 scaling=tensor").grid[0], 65536U * 81 / 8 / 128);
   EXPECT_EQ(glu_launch("rows=65536 width=81 pass=backward").grid[0], 65536U * 32 / 128) << "a third of the lanes idle";
-  EXPECT_EQ(glu_launch("rows=65536 width=101").grid[0], 65536U * 32 / 128) << "most lanes have something to do";
+  EXPECT_EQ(glu_launch("rows=65536 width=101", 1).grid[0], 65536U * 32 / 128) << "most lanes have something to do";
   EXPECT_EQ(glu_launch("rows=65536 width=33 scaling=mx").grid[0], 65536U * 32 / 128) << "a warp has both blocks of 32";
+}
+
+// Of many elements: parts are whole rows and whole windows, and what is left is the last one's.
+TEST(GluLaunch, HasAThreadForEachWindowOfPackedRows) {
+  EXPECT_EQ(glu_launch("rows=300001 width=11").grid[0], (300001U * 11 / 8 + 1 + 127) / 128);
+  const auto parts = [](std::int64_t rows, std::int64_t width) {
+    const AnyProblem p = test::problem(cat("glu rows=", rows, " width=", width));
+    return glu::packed_slots(*static_cast<const Glu*>(p.data()));
+  };
+  for (const std::int64_t width : {9, 4097, 67108863}) {
+    const std::int64_t rows = (std::int64_t{5} << 30) / width;
+    const common::Slots slots = parts(rows, width);
+    EXPECT_EQ(slots.per_row, width);
+    EXPECT_EQ(slots.rows_of_part % 8, 0U);
+    EXPECT_EQ(slots.of_part * std::int64_t{8}, slots.rows_of_part * width);
+    EXPECT_LT(slots.rows_of_part * width, std::int64_t{1} << 31);
+    EXPECT_EQ(slots.last_part, (rows * width - 1) / (slots.rows_of_part * width));
+    EXPECT_EQ(slots.last_part * std::int64_t{slots.of_part} + slots.of_last, (rows * width + 7) / 8);
+  }
+  EXPECT_EQ(parts(3, 9).of_last, 4U);
+  EXPECT_EQ(parts(3, 9).last_part, 0U);
+}
+
+TEST(GluLaunch, HasTwoElementsAThreadOfManyLongOddGradients) {
+  EXPECT_EQ(glu_launch("rows=3000 width=1001 pass=backward").grid[0], 3000U * 16 * 32 / 128);
+  EXPECT_EQ(glu_launch("rows=300 width=1001 pass=backward").grid[0], 300U * 8 * 32 / 128) << "of four: there are few";
+  EXPECT_EQ(glu_launch("rows=65536 width=201 pass=backward").grid[0], 65536U * 2 * 32 / 128)
+      << "of four: rows are short";
 }
 
 TEST(GluLaunch, HasThreadsForThePaddingOfBlockedScales) {

@@ -38,6 +38,20 @@ class GluOnDevice : public ReplayTest {
     for (float& sum : sums) sum = std::isnan(sum) ? 0x1p120F : sum;
     return sums;
   }
+  // What a plan without other operands than x and out makes of the host's x, which is at this address.
+  std::string out_of(const AnyPlan& plan, const HostOperands& host, std::size_t offset) {
+    const auto bytes = static_cast<std::size_t>(host.bytes(0));
+    std::string out = text_of(host, "out");
+    const DeviceMemory x(driver(), bytes + offset), made(driver(), out.size());
+    driver().check(driver()->MemcpyHtoD(x.get() + offset, host.data(0), bytes), Stage::tool, "cuMemcpyHtoD");
+    GluArgs args;
+    args.x = static_cast<const unsigned char*>(x.data()) + offset;
+    args.out = made.data();
+    plan.launch(nullptr, &args);
+    synchronize();
+    driver().check(driver()->MemcpyDtoH(out.data(), made.get(), out.size()), Stage::tool, "cuMemcpyDtoH");
+    return out;
+  }
   static std::string text_of(const HostOperands& of, const char* name) {
     const int i = operand(of, name);
     return {reinterpret_cast<const char*>(of.data(i)), static_cast<std::size_t>(of.bytes(i))};
@@ -66,28 +80,19 @@ TEST_F(GluOnDevice, EveryConfigHasTheSameBits) {
 }
 
 // Where no vector divides a row. Each address of x has its own aligned blocks, in which the first and the last of x's
-// numbers begin and end.
+// numbers begin and end; 128 windows hold 31 rows, 1238 hold 300.
 TEST_F(GluOnDevice, PackedRowsHaveTheSameBitsAtEveryAddress) {
-  const std::string text = "glu rows=300 width=33 activation=gelu";
-  const HostOperands host = generated(text);
-  const std::string expected = text_of(launched(host, "form=1,unroll=4"), "out");
-  const AnyProblem problem = runtime().parse(text);
-  for (const char* config : {"form=3,unroll=1", "form=3,unroll=2"}) {
-    PrepareOptions changed;
-    changed.config = config;
-    const AnyPlan plan = runtime().prepare_any(problem.family(), problem.data(), changed);
-    for (std::size_t offset = 0; offset < 16; offset += 2) {
-      const auto bytes = static_cast<std::size_t>(host.bytes(0));
-      const DeviceMemory x(driver(), bytes + offset), out(driver(), expected.size());
-      driver().check(driver()->MemcpyHtoD(x.get() + offset, host.data(0), bytes), Stage::tool, "cuMemcpyHtoD");
-      GluArgs args;
-      args.x = reinterpret_cast<const void*>(x.get() + offset);
-      args.out = reinterpret_cast<void*>(out.get());
-      plan.launch(nullptr, &args);
-      synchronize();
-      std::string got(expected.size(), '\0');
-      driver().check(driver()->MemcpyDtoH(got.data(), out.get(), got.size()), Stage::tool, "cuMemcpyDtoH");
-      EXPECT_EQ(got, expected) << config << " at " << offset;
+  for (const int rows : {31, 300}) {
+    const std::string text = cat("glu rows=", rows, " width=33 activation=gelu");
+    const HostOperands host = generated(text);
+    const std::string expected = text_of(launched(host, "form=1,unroll=4"), "out");
+    const AnyProblem problem = runtime().parse(text);
+    for (const char* config : {"form=3,unroll=1", "form=3,unroll=2"}) {
+      PrepareOptions changed;
+      changed.config = config;
+      const AnyPlan plan = runtime().prepare_any(problem.family(), problem.data(), changed);
+      for (std::size_t offset = 0; offset < 16; offset += 2)
+        EXPECT_EQ(out_of(plan, host, offset), expected) << rows << " rows, " << config << " at " << offset;
     }
   }
 }

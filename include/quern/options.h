@@ -116,9 +116,10 @@ struct Options {
   LogOptions log;
   // A manifest of the prepared problems, for `quern prewarm --manifest`. Empty: QUERN_MANIFEST, else none.
   std::string manifest;
-  // The alignment in bytes that every operand's address has in every launch: a power of two up to 256, the alignment of
+  // The alignment in bytes that operands' addresses have in every launch: a power of two up to 256, the alignment of
   // memory from cuMemAlloc. Images that only other addresses need are not made, for most problems every second one; a
-  // launch whose addresses need one is refused. Unset: QUERN_ALIGNMENT, else 1: any address of an element.
+  // launch that needs one is refused. What no image accesses in vectors, such as an index, may be aligned less.
+  // Unset: QUERN_ALIGNMENT, else 1: any address of an element.
   std::optional<std::uint32_t> alignment;
   // Path of libcuda, or of the host driver. Empty: the documented search.
   std::string libcuda;

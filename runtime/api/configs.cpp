@@ -85,7 +85,7 @@ Choice select_config(RuntimeState& state, const Family& family, const Step& step
     choice.from = cat("default for ", place.model.name);
     take_record(state, family, problem, place, driver, choice);
   }
-  choice.variants = reachable(family, step, problem, std::move(choice.variants), *state.options.alignment);
+  choice.variants = up_to_always_taken(family, step, problem, std::move(choice.variants), *state.options.alignment);
   return choice;
 }
 

@@ -144,7 +144,7 @@ bool tune_now(RuntimeState& state, const PlanState& plan, const Device& device, 
   const auto tuned = state.tuner->before_plan(*plan.family, plan.problem.data(), device);
   if (!tuned) return false;
   const void* const problem = plan.problem.data();
-  choice.variants = reachable(
+  choice.variants = up_to_always_taken(
       *plan.family, *choice.step, problem,
       variants_of(*plan.family, *choice.step, problem, place.target, place.model, tuned->config), plan.alignment);
   choice.record.reset();

@@ -254,14 +254,18 @@ bool has_blocks(const Launch& launch) {
   refuse(state, problem, "the problem needs more blocks than one launch can have; split it");
 }
 
-std::string unknown_addresses(const PlanState& state, const void* args) {
-  for (const PlanState::BoundOperand& bound : state.operands) {
+// Why no variant of a step was taken: the last one fits every problem, so an address does not meet its demand.
+std::string unknown_address(const PlanState& state, const PlanState::PlannedStep& step, const void* args) {
+  const std::size_t last = step.end - step.begin - 1;
+  for (std::size_t i = 0; i < state.operands.size(); ++i) {
+    const PlanState::BoundOperand& bound = state.operands[i];
     const auto address = reinterpret_cast<std::uintptr_t>(given_operand(bound, args).data);
-    const std::uintptr_t own = address & -address;  // the largest power of two that divides it; 0 of null
-    if (own != 0 && own < state.alignment)
-      return cat(entry_name(*bound.operand, bound.entry), " is aligned to ", own,
-                 " bytes, and the plan was prepared for ", state.alignment,
-                 ", as Options::alignment or QUERN_ALIGNMENT says");
+    const std::uintptr_t mask = step.masks[i] >> 8 * last & 0xff;
+    if ((address & mask) == 0) continue;
+    return cat(
+        "no image of this plan takes such addresses: ", entry_name(*bound.operand, bound.entry), " is aligned to ",
+        address & -address, " bytes, for ", mask + 1,
+        state.alignment == 1 ? "" : "; Options::alignment or QUERN_ALIGNMENT says that no image for others is needed");
   }
   return "no image of this plan takes such addresses";
 }
@@ -269,7 +273,7 @@ std::string unknown_addresses(const PlanState& state, const void* args) {
 void prepare_step(const PlanState& state, const PlanState::PlannedStep& step, const void* args,
                   const CheckedArgs& checked, PreparedLaunch& out) {
   out.variant = select_variant(state, step, args, checked);
-  if (out.variant == nullptr) refuse(state, checked.problem, unknown_addresses(state, args));
+  if (out.variant == nullptr) refuse(state, checked.problem, unknown_address(state, step, args));
   try {
     step.step->launch(checked.problem, args, state.model, out.variant->variant.config, out.launch);
   } catch (Error& error) {

@@ -83,8 +83,8 @@ std::vector<Variant> variants_of(const Family& family, const Step& step, const v
   return {variants, variants + count};
 }
 
-std::vector<Variant> reachable(const Family& family, const Step& step, const void* problem,
-                               std::vector<Variant> variants, std::uint32_t alignment) {
+std::vector<Variant> up_to_always_taken(const Family& family, const Step& step, const void* problem,
+                                        std::vector<Variant> variants, std::uint32_t alignment) {
   const bool closed = open_extents(family, problem).empty();
   const auto takes_all = [&](const Variant& variant) {
     const bool fits = variant.fits == nullptr || (closed && variant.fits(problem));

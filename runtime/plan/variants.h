@@ -33,10 +33,10 @@ Config normalized(const Step& step, const void* problem, Config config);
 std::vector<Variant> variants_of(const Family& family, const Step& step, const void* problem, const Target& target,
                                  const DeviceModel& model, std::string_view config);
 
-// Those that launches of `problem` can take if `alignment` divides the address of every operand: none after the first
-// that takes every such launch. REQUIRES: variants of that problem, in order of preference.
-std::vector<Variant> reachable(const Family& family, const Step& step, const void* problem,
-                               std::vector<Variant> variants, std::uint32_t alignment);
+// The variants up to the first that takes every launch of `problem` whose operands are aligned to `alignment`: no such
+// launch takes a later one. REQUIRES: variants of that problem, in order of preference.
+std::vector<Variant> up_to_always_taken(const Family& family, const Step& step, const void* problem,
+                                        std::vector<Variant> variants, std::uint32_t alignment);
 
 // The largest alignment that a config requires of an operand.
 std::uint32_t largest_alignment(const Family& family, const Step& step, const void* problem, const Config& config);

@@ -178,11 +178,13 @@ TEST_F(Prepare, AlignedAddressesNeedOneImage) {
   null_driver().launches = 0;
   GatherArgs args = some_args();
   plan.launch(nullptr, args);
-  args.source = reinterpret_cast<const void*>(0x10008);
+  args.index = reinterpret_cast<const void*>(0x20008);  // of which each number is read alone
+  plan.launch(nullptr, args);
+  args.out = reinterpret_cast<void*>(0x40008);
   EXPECT_EQ(refusal([&] { plan.launch(nullptr, args); }).sentence,
-            "source is aligned to 8 bytes, and the plan was prepared for 16, as Options::alignment or QUERN_ALIGNMENT "
-            "says");
-  EXPECT_EQ(null_driver().launches, 1);
+            "no image of this plan takes such addresses: out is aligned to 8 bytes, for 16; Options::alignment or "
+            "QUERN_ALIGNMENT says that no image for others is needed");
+  EXPECT_EQ(null_driver().launches, 2);
 }
 
 TEST_F(Prepare, LessAlignmentThanAnImageNeedsChangesNothing) {

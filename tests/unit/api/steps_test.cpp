@@ -163,7 +163,8 @@ TEST_F(Steps, AnAlignmentThatNoMaskHoldsAndALastVariantThatMayNotFitAreRefused) 
   demanded = 256;
   const AnyPlan plan = runtime.prepare_any(mine, &problem);
   TwoStageArgs given = args(0x10080);
-  EXPECT_TRUE(has(refused(plan, &given), "no image of this plan takes such addresses"));
+  EXPECT_TRUE(
+      has(refused(plan, &given), "no image of this plan takes such addresses: x is aligned to 128 bytes, for 256"));
   given = args(0x10100);
   EXPECT_EQ(picked(plan, &given), "vector");
   step.variants = [](const void*, const Target&, const DeviceModel&, Variant(&out)[kMaxVariants]) {

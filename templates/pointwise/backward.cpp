@@ -56,9 +56,9 @@ std::int64_t all_elements(const Pointwise& p) { return p.rows == kOpen ? kMaxExt
 // Rows of a tile on their way to a thread: two of two fp32 operands take too many registers.
 std::int64_t rows_ahead(const Pointwise& p) { return has_y(p) && widest_element(p) == 4 ? 1 : 2; }
 
-// Whether 8 bytes a thread are more than 16: of few elements, of more where they take long. On an H200 gelu of 700 x
-// 1024 takes 2.69 us for 2.97, of 1400 x 1024 3.78 for 3.85, of 2000 x 2048 7.64 for 7.52; silu of 1400 x 1024 3.74 for
-// 3.68.
+// Whether accesses of 8 bytes, one in flight, are faster than those of 16: of few elements, of more where they take
+// long. On an H200 gelu of 700 x 1024 takes 2.69 us for 2.97 (with two in flight 3.05), of 1400 x 1024 3.78 for 3.85,
+// of 2000 x 2048 7.64 for 7.52; silu of 1400 x 1024 3.74 for 3.68.
 bool takes_narrow(const Pointwise& p, std::int64_t elements, const DeviceModel& model) {
   const int longer = p.activation == Activation::gelu ? 3 : 1;
   return !has_sums(p) && rows::is_small(all_elements(p) / elements / longer, model);
@@ -69,10 +69,9 @@ bool find_vectors(const Pointwise& p, const DeviceModel& model, Config& found) {
     const std::int64_t elements = vector / widest_element(p);
     if (elements < 2) break;
     if ((vector > 8 && takes_narrow(p, elements, model)) || !vectors_divide(p, elements)) continue;
-    found = config_for(kRows, vector,
-                       has_sums(p)                 ? rows_ahead(p)
-                       : takes_narrow(p, 8, model) ? 1
-                                                   : std::max<std::int64_t>(1, 8 / elements));
+    const bool one =
+        rows::is_small(all_elements(p) / 8, model) || (vector == 8 && takes_narrow(p, 2 * elements, model));
+    found = config_for(kRows, vector, has_sums(p) ? rows_ahead(p) : one ? 1 : std::max<std::int64_t>(1, 8 / elements));
     return true;
   }
   return false;

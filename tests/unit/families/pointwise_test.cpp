@@ -1,11 +1,12 @@
 // pointwise's choice of variants, its constants and its reference.
 #include <gtest/gtest.h>
 
-#include <vector>
-
 #include <cmath>
 #include <map>
+#include <vector>
 
+#include "base/text.h"
+#include "pointwise/operands.h"
 #include "testbench/operands.h"
 #include "unit/families/support.h"
 
@@ -302,6 +303,16 @@ TEST(PointwiseBackward, TakesVectorsThatDivideRowsAndThenAnyAddress) {
   EXPECT_EQ(test::summary("pointwise width=4096 pass=backward out_dtype=f32"), "rows:16:16 ragged:16:1");
   EXPECT_EQ(test::summary("pointwise width=770 pass=backward"), "rows:4:4 ragged:16:1");
   EXPECT_EQ(test::summary("pointwise width=771 pass=backward"), "ragged:16:1");
+  const auto first = [](const char* rest) {
+    const AnyProblem p = test::problem(cat("pointwise pass=backward ", rest));
+    const Config config = test::variants_of(p).front().config;
+    return cat(config[pointwise::kVector], " ", config[pointwise::kUnroll]);
+  };
+  EXPECT_EQ(first("rows=500 width=1024 activation=silu"), "8 1") << "there are few";
+  EXPECT_EQ(first("rows=1000 width=1024 activation=silu"), "16 1");
+  EXPECT_EQ(first("rows=1000 width=1024 activation=gelu"), "8 1") << "which takes long";
+  EXPECT_EQ(first("rows=2000 width=2048 activation=gelu"), "16 1");
+  EXPECT_EQ(first("rows=1500 width=770 activation=gelu"), "4 4") << "no wider one divides the rows";
   EXPECT_EQ(test::summary("pointwise width=64 x_stride=68 pass=backward"), "rows:8:8 ragged:16:1");
 }
 

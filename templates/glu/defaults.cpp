@@ -8,8 +8,8 @@
 namespace quern::glu {
 namespace {
 
-constexpr std::int64_t kMany = std::int64_t{5} << 18;  // elements, or bytes of gradients
-constexpr std::int64_t kKeptOfThread = 112;            // bytes of shared memory: so many of each of 2048 threads fit
+constexpr std::int64_t kManyBytes = std::int64_t{5} << 18;  // of gradients
+constexpr std::int64_t kKeptOfThread = 112;  // bytes of shared memory: so many of each of 2048 threads fit
 
 Config config_for(Forms form, std::int64_t vector, std::int64_t unroll) {
   Config config;
@@ -31,7 +31,7 @@ bool is_elementwise(const Glu& p) {
   return !has_sums(p) && p.scaling == GluScaling::none && p.layout != GluLayout::interleaved;
 }
 bool has_many_gradients(const Glu& p) {
-  return is_elementwise(p) && is_backward(p) && (p.rows == kOpen || all_elements(p) * size_of(p) >= kMany);
+  return is_elementwise(p) && is_backward(p) && (p.rows == kOpen || all_elements(p) * size_of(p) >= kManyBytes);
 }
 
 // Bytes of an access, and vectors in flight. On an H200, gelu: 1166 x 640 2.72 us with two of 8 bytes, 3.10 with one of
@@ -99,15 +99,16 @@ Config elements(const Glu& p, const DeviceModel& model) {
   return is_backward(p) && !has_blocks(p) && long_rows ? of_width(p.width, 2) : of_row;
 }
 
-// Rows of two bytes that no vector divides are taken in 16 bytes across their ends, where there are many. On an H200
-// 65536 x 1001 take 91.4 us for 106.1 with elements, 16384 x 4097 93.3 for 108.1, of gelu 101.2 for 112.4, 1000 x 2049
-// 4.88 for 5.11, 200000 x 33 12.6 for 14.9, 20000 x 33 2.91 for 3.04, 300000 x 11 6.75 for 8.37; but 1234 x 1235 4.20
-// for 4.19, 2000 x 257 2.81 for 2.72, 10000 x 33 2.39 for 2.22. Of narrow rows gelu is two windows a thread: 200000 x
-// 33 14.6 us, with one 15.8. Of fp32 elements are as fast as a copy.
+// Rows of two-byte types that no vector divides are taken in 16 bytes across their ends, where there are many. On an
+// H200 65536 x 1001 take 91.4 us for 106.1 with elements, 16384 x 4097 93.3 for 108.1, of gelu 101.2 for 112.4, 1000 x
+// 2049 4.88 for 5.11, 200000 x 33 12.6 for 14.9, 20000 x 33 2.91 for 3.04, 300000 x 11 6.75 for 8.37; but 1234 x
+// 1235 4.20 for 4.19, 2000 x 257 2.81 for 2.72, 10000 x 33 2.39 for 2.22. Where lanes would idle gelu has two windows
+// a thread: 200000 x 33 14.6 us, with one 15.8. Of fp32 elements are as fast as a copy.
 bool takes_packed(const Glu& p, const Target& target, const Config& one_by_one, Config& packed) {
-  const bool narrow = is_across_rows(p, one_by_one);
-  packed = config_for(kPackedForm, 16, narrow && p.activation == Activation::gelu ? 2 : 1);
-  return size_of(p) == 2 && all_elements(p) * (narrow ? 2 : 1) >= kMany && rows_are_packed(p, target, packed);
+  constexpr std::int64_t kMany = std::int64_t{5} << 18;
+  const bool lanes_idle = is_across_rows(p, one_by_one);
+  packed = config_for(kPackedForm, 16, lanes_idle && p.activation == Activation::gelu ? 2 : 1);
+  return size_of(p) == 2 && all_elements(p) * (lanes_idle ? 2 : 1) >= kMany && rows_are_packed(p, target, packed);
 }
 
 // Of a block that keeps a row, as many as let a multiprocessor hold most of its threads.

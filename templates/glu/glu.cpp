@@ -169,8 +169,7 @@ struct GluFamily {
   static constexpr Constraint kConstraints[] = {
       {"form 0 needs a width, strides and blocks that a vector divides", holds<form_fits>},
       {"form 3 is for forward passes of rows of halves without gaps, of 16 bytes or more each and at most 2^26 "
-       "elements, "
-       "without bias, scale, counts and scaling",
+       "elements, without bias, scale, counts and scaling",
        holds<rows_are_packed>},
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
       {"a row must have fewer than 2^30 slots", holds<row_has_few_slots>},

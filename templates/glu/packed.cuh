@@ -9,9 +9,9 @@ using KernelParams = Params;
 
 static_assert(kElements * sizeof(T) == 16);
 
-// A thread's results. Of the first one's row their first factors are at `first`; `width` numbers further are the second
-// ones, or, of results of the next row, whose own are as far behind the end of this one's, the first; and as far again
-// the second.
+// A row of x is [first factors, second factors]. Result i of a thread needs first[i] and first[i + width] if it is of
+// the row of the thread's first one; if it is of the next row, first[i + width] and first[i + 2 width], since rows of x
+// are twice as long as those of out.
 struct PackedPlace {
   const T* first;
   T* out;
@@ -36,8 +36,9 @@ QUERN_DEVICE float result_of(const Params& p, float first, float second) {
 
 // ---- Where all aligned blocks of 16 bytes around a thread's numbers are x's
 
-// Before the last two rows of the part, and at the begin where that is aligned. Known before a slot's row is, and the
-// same for all lanes of a warp, which would read for some of them first and then for the others.
+// All but the last two rows and two windows of the part, after which a third of 32 bytes is x's, and but the first warp
+// where x is not aligned. Known before a slot's row is, and the same for a whole warp: a warp with both kinds would
+// wait for the reads of one and then of the other.
 QUERN_DEVICE bool has_all_blocks(const Params& p, u32 first, u32 last) {
   const u32 ends = 2 * static_cast<u32>(p.width) / kElements + 2;
   const bool at_begin = first < 32 && (reinterpret_cast<u64>(p.x) & 15u) != 0;

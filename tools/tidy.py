@@ -27,7 +27,7 @@ JOINED = 8
 ALONE = "-*,clang-diagnostic-*,misc-unused-using-decls,misc-unused-alias-decls,bugprone-suspicious-include"
 # What changes only the code that is made: without it more sources share a module. And what the library's headers ask for.
 CODE = re.compile(r"-O|-g|-fPIC$|-fvisibility|-ffp-contract=")
-ASKED = re.compile(r"-std=|-f|-m|-D_")
+ASKED = re.compile(r"-std=|-stdlib=|--target|-f|-m|-D_")
 # A module takes as long to make as this many sources without it.
 WORTH_A_MODULE = 8
 

@@ -7,9 +7,11 @@
 namespace quern::glu {
 namespace {
 
-constexpr std::int64_t kMostSlots = std::int64_t{1} << 30;  // of a row, not reached
-constexpr std::int64_t kPackedBytes = 16;                   // that a thread writes in form 3
-constexpr std::int64_t kMostKept = 64 << 10;                // bytes of a row with a scale in shared memory
+constexpr std::int64_t kMostSlots = std::int64_t{1} << 30;        // of a row, not reached
+constexpr std::int64_t kPackedBytes = 16;                         // that a thread writes in form 3
+constexpr std::int64_t kMostOfPart = std::int64_t{1} << 30;       // elements of a part in form 3, which 32 bits number
+constexpr std::int64_t kMostPackedWidth = std::int64_t{1} << 26;  // so that a part has rows
+constexpr std::int64_t kMostKept = 64 << 10;                      // bytes of a row with a scale in shared memory
 
 }  // namespace
 

@@ -30,9 +30,7 @@ inline std::int64_t size_of(const Glu& p) { return bytes(p.dtype); }
 // Whether a thread's elements are of any rows, because whole warps of them would idle at the end of each row.
 bool is_across_rows(const Glu& p, const Config& c);
 
-// Form 3: in parts of whole rows whose elements are whole slots, and have numbers of 30 bits.
-inline constexpr std::int64_t kMostOfPart = std::int64_t{1} << 30;
-inline constexpr std::int64_t kMostPackedWidth = std::int64_t{1} << 26;
+// Form 3: a slot is 16 bytes of out, a part whole rows that are whole slots.
 common::Slots packed_slots(const Glu& p);
 
 // Elements of out that a thread has at once, as one access or one by one, and how many of these are in flight.

@@ -117,7 +117,9 @@ class Conformance : public DeviceTest {
 
   // Every image on all cores; a failure shows again where the case runs.
   void prewarm(const std::vector<Case>& cases) {
-    const std::string arch = describe_device(driver(), 0).target.text();
+    const Device device = describe_device(driver(), 0);
+    const std::string arch = device.target.text();
+    const std::string model = model_of(device).name;  // not what other GPUs of the architecture would take
     parallel_for(static_cast<std::int64_t>(cases.size()), 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const Case& c = cases[static_cast<std::size_t>(i)];
@@ -125,7 +127,7 @@ class Conformance : public DeviceTest {
         AnyProblem problem = runtime().parse(c.problem);
         if (open) problem = opened(problem);
         try {
-          runtime_of(c, open).prewarm(problem.family(), problem.data(), arch, {}, c.config);
+          runtime_of(c, open).prewarm(problem.family(), problem.data(), arch, model, c.config);
         } catch (const Error&) {
         }
       }

@@ -18,6 +18,7 @@
 #include "support/check.h"
 #include "support/device.h"
 #include "support/pairwise.h"
+#include "support/taken.h"
 
 namespace quern::test {
 namespace {
@@ -124,10 +125,12 @@ class Conformance : public DeviceTest {
       for (std::int64_t i = begin; i < end; ++i) {
         const Case& c = cases[static_cast<std::size_t>(i)];
         const bool open = is_open(static_cast<std::size_t>(i));
-        AnyProblem problem = runtime().parse(c.problem);
-        if (open) problem = opened(problem);
+        const AnyProblem closed = runtime().parse(c.problem);
+        const AnyProblem asked = open ? opened(closed) : closed;
         try {
-          runtime_of(c, open).prewarm(problem.family(), problem.data(), arch, model, c.config);
+          const Family& family =
+              on_host() ? with_taken_variants(asked, closed, c.offset, device, c.config) : asked.family();
+          runtime_of(c, open).prewarm(family, asked.data(), arch, model, c.config);
         } catch (const Error&) {
         }
       }
@@ -146,6 +149,7 @@ class Conformance : public DeviceTest {
     CheckOptions options;
     options.guards = !huge && !on_host() && !set("QUERN_TEST_SANITIZER_STRIDE");
     options.twice = options.guards || on_host();
+    options.taken_only = on_host();
     double worst = 0;
     for (std::size_t i = 0; i < cases.size(); i += step()) {
       const Case& c = cases[i];

@@ -5,7 +5,9 @@
 
 #include "base/text.h"
 #include "common/host_types.h"
+#include "driver/device.h"
 #include "plan/problem.h"
+#include "support/taken.h"
 #include "testbench/operands.h"
 
 namespace quern::test {
@@ -116,7 +118,10 @@ CheckResult check_problem_case(Runtime& runtime, const Driver& driver, const Any
   const AnyProblem asked = options.open ? opened(problem) : problem;
   PrepareOptions changed;
   changed.config = c.config;
-  const AnyPlan plan = runtime.prepare_any(asked.family(), asked.data(), changed);
+  const Family& family = options.taken_only
+                             ? with_taken_variants(asked, problem, c.offset, describe_device(driver, 0), c.config)
+                             : asked.family();
+  const AnyPlan plan = runtime.prepare_any(family, asked.data(), changed);
   HostOperands host(problem.family(), problem.data());
   const AnyArgs scalars = scalars_of(problem.family(), c);
   host.generate(options.seed, true, scalars);

@@ -19,7 +19,8 @@ struct CheckOptions {
   std::uint64_t seed = 1;
   bool open = false;   // the plan is prepared with its extents open
   bool guards = true;  // guard bands around the operands; else exact allocations, so that tools detect accesses outside
-  bool twice = true;   // a second launch must give the same bits; the host driver uses another order of threads for it
+  bool taken_only = false;  // the plan has the variant that the launch takes, and no other: support/taken.h
+  bool twice = true;  // a second launch must give the same bits; the host driver uses another order of threads for it
 };
 
 // The problem with its extents open.

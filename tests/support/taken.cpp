@@ -15,7 +15,8 @@
 namespace quern::test {
 namespace {
 
-// A step with one of its variants. Step::variants is a function without state, so each has a function of its own.
+// A step and the variant that a copy of it keeps. Step::variants is a function pointer without state, so each copy
+// needs a function of its own: one of kFunctions, whose index is that of its entry here.
 struct Only {
   const Step* step = nullptr;
   int variant = 0;
@@ -28,7 +29,7 @@ int variants(const void* problem, const Target& target, const DeviceModel& model
   Variant all[kMaxVariants];
   only[I].step->variants(problem, target, model, all);
   out[0] = all[only[I].variant];
-  out[0].fits = nullptr;  // it was asked
+  out[0].fits = nullptr;  // a plan's last variant has none; `taken` has called it
   return 1;
 }
 
@@ -44,10 +45,10 @@ struct Copy {
   std::vector<Step> steps;
 };
 
-// By the variant of each step; -1 where the problem does not need it.
+// The variant of each step; -1 for a step that the problem does not need.
 using Kept = std::vector<int>;
 
-// The family itself where there is no room for more.
+// A copy of the family whose steps have these variants; the family itself once kMostSteps steps of copies exist.
 const Family& with_only(const Family& family, const Kept& kept) {
   static std::mutex mutex;
   static std::map<std::pair<const Family*, Kept>, std::unique_ptr<Copy>> copies;
@@ -66,6 +67,7 @@ const Family& with_only(const Family& family, const Kept& kept) {
   return copy->family;
 }
 
+// Whether the address of each bulk operand has the alignment that the config requires.
 bool meets(const AnyProblem& asked, const AnyProblem& closed, int offset, const Step& step, const Config& config) {
   const Family& family = closed.family();
   for (const OperandEntry& each : operand_entries(family, closed.data())) {
@@ -78,6 +80,7 @@ bool meets(const AnyProblem& asked, const AnyProblem& closed, int offset, const 
   return true;
 }
 
+// As at launch: the first variant that fits and whose alignment is met; -1 if there is none.
 int taken(const AnyProblem& asked, const AnyProblem& closed, int offset, const Step& step,
           const std::vector<Variant>& all) {
   for (std::size_t v = 0; v < all.size(); ++v) {

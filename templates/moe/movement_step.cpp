@@ -121,13 +121,6 @@ std::int64_t routes_of_team(const Movement& m, const Config& c, const DeviceMode
   return divide_up(divide_up(m.topk, batch), most_teams) * batch;
 }
 
-// Only the device knows the number of padding rows: as many as there may be.
-std::int64_t most_pads(const Movement& m) {
-  const RowRules& r = m.rules;
-  if (!clears_pads(m)) return 0;
-  return r.list_tail ? capacity_of(m) : std::min(capacity_of(m), r.experts * r.align);
-}
-
 // Blocks for them, until they have 512 threads of each multiprocessor; half of that beside teams of several warps, for
 // which there would be no room until they are done.
 std::int64_t pad_blocks_of(const Movement& m, const Config& c, const DeviceModel& model, std::int64_t threads) {
@@ -318,7 +311,7 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
   params.parts = static_cast<unsigned>(parts);
   params.by_parts = common::make_divisor(static_cast<std::uint64_t>(parts));
   params.pad_blocks = static_cast<unsigned>(pad_blocks);
-  params.pad_parts = static_cast<std::uint64_t>(clears_pads(m) ? capacity_of(m) * parts : 0);
+  params.pad_parts = static_cast<std::uint64_t>(most_pads(m) * parts);
   if (moves_scales(m))
     params.scale_vectors = static_cast<unsigned>(scales_of_row(m) * bytes(scale_type(m)) / scale_access(m, c));
   params.all_parts = static_cast<std::uint64_t>(groups);

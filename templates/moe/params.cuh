@@ -32,7 +32,7 @@ struct Params {
   common::Divisor by_teams;
   const void* residual;          // combine: added to the sum
   const int* token_experts;      // if each expert has a probability
-  unsigned long long pad_parts;  // parts of as many rows as `pads` has entries
+  unsigned long long pad_parts;  // parts of as many padding rows as there may be
   const void* source_end;        // rows at any address: where operands end
   const void* rows_end;
   const void* factors;  // dispatch: of tokens or routes

@@ -123,21 +123,48 @@ std::int64_t ragged_rows_at_once(const Movement& m, const DeviceModel& model) {
   return m.form == Form::combine ? power_of_two_from(std::min<std::int64_t>(summed_rows(m, model), 4)) : 8;
 }
 
-// Whether a group of lanes writes a line of 128 bytes to each row, and no more: then as many groups as there can be are
-// on their way through the rows of a token. On an H200, 4096 x 7168 with eight routes: 144.2 us, with 2 KB for each
-// group 148.9, 1 KB 149.0, 512 bytes 149.4, 256 bytes 159.1. Scales would leave the lanes of one group much to do.
-bool writes_lines(const Movement& m, std::int64_t vector, bool ragged) {
+// Whether rows move as they are, in vectors. Scales would leave the lanes of a small group much to do.
+bool moves_vectors(const Movement& m, std::int64_t vector, bool ragged) {
   return !ragged && m.form == Form::dispatch && !quantizes(m) && m.scaling == MoeScaling::none && vector == 16;
 }
 
-// Where most rows are padding a group clears more of a row for each that it looks up: 12 rows of 2176 bytes to 37
-// experts that each have a multiple of 128 take 2.0 us, with lines 2.4. Up to eight vectors of a thread, but four where
-// a token has several rows, which are written one after the other: 13 of 1792 bytes to eleven of 108 experts 2.32 us
-// for 2.72, 3 of 23808 bytes to seven 3.04 for 4.07.
-bool are_mostly_pads(const Movement& m) {
-  if (!clears_pads(m) || m.tokens == kOpen) return false;
-  const std::int64_t routes = m.tokens * m.topk;
-  return (m.rules.list_tail ? capacity_of(m) : most_rows(routes, m.rules)) >= 8 * routes;
+// The rows of routes and padding, as bytes.
+std::int64_t written_bytes(const Movement& m) { return (m.tokens * m.topk + most_pads(m)) * row_bytes(m); }
+
+// Lanes of a group that moves rows, and vectors of each lane.
+struct GroupShape {
+  std::int64_t lanes;
+  std::int64_t unroll;
+  std::int64_t threads;
+};
+
+// Where there may be twice as many padding rows as others: as much for each group as 512 threads of each multiprocessor
+// need to clear all of them at once, since a group first looks its row up. On an H200, 357 rows of 1152 bytes to 27
+// experts that each have a multiple of 128 take 2.76 us with four vectors, 2.89 with eight, 3.37 with one; 48 of 256
+// bytes to eight of 185 experts 1.83 with one, 1.92 with two. More than four only where a token has few routes, whose
+// rows are written one after the other: 3 of 23808 bytes to seven 3.04 us with four, 4.07 with eight.
+GroupShape clear_at_once(const Movement& m, const DeviceModel& model, std::int64_t vectors) {
+  const std::int64_t threads = std::int64_t{512} * model.multiprocessors;
+  const std::int64_t of_thread = divide_up(most_pads(m) * vectors, threads), of_row = divide_up(vectors, 8);
+  const std::int64_t unroll = power_of_two_from(std::min<std::int64_t>({of_thread, of_row, m.topk > 2 ? 4 : 8}));
+  return unroll == 2 ? GroupShape{4, 2, 64} : GroupShape{8, unroll, 64};
+}
+
+// Of many bytes a line of 128 for each row: then as many groups as there can be are on their way through the rows of a
+// token. On an H200, 4096 x 7168 to eight take 144.2 us, with 2 KB for each group 148.9, 1 KB 149.0, 512 bytes 149.4,
+// 256 bytes 159.1, with a line of eight lanes 146.7. While L2 has room for what is written, a thread has one vector
+// where it writes many rows or all is little: 885 tokens of 640 bytes to fourteen 2.72 us for 2.83, 574 of 5376 bytes
+// to nine 8.61 for 9.00, 419 of 128 bytes to sixteen 2.07 for 2.38; and four where it writes few and long ones: 1930 of
+// 5120 bytes to one 6.43 us for 6.64, 4096 of 2560 bytes to two 8.95 for 9.62.
+GroupShape shape_of_group(const Movement& m, const DeviceModel& model, std::int64_t vectors) {
+  const GroupShape line{4, 2, 128};
+  if (m.tokens == kOpen) return line;
+  if (most_pads(m) >= 2 * m.tokens * m.topk) return clear_at_once(m, model, vectors);
+  const std::int64_t written = written_bytes(m);
+  const bool many_rows = m.topk > 8 && written <= std::int64_t{32} << 20;
+  if (many_rows || (row_bytes(m) <= 256 && written <= std::int64_t{2} << 20)) return {4, 1, 128};
+  if (m.topk <= 2 && row_bytes(m) >= 1024 && written <= std::int64_t{24} << 20) return {8, 4, 128};
+  return line;
 }
 
 // Sums of few bytes: more threads with half as much each. On an H200, 14296 tokens of 128 bytes from six rows 5.05 us
@@ -181,9 +208,9 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
                                                                                          : element_bytes(m) == 1 ? 1
                                                                                                                  : 2);
   const std::int64_t unroll = better_unroll(vectors, lanes, most);
-  set(kUnroll, writes_lines(m, vector, ragged) ? 2 : std::max(unroll, of_part / lanes));
+  set(kUnroll, std::max(unroll, of_part / lanes));
   const std::int64_t warps = scales_rows(m) ? warps_of_row(vectors) : 1;
-  set(kLanes, writes_lines(m, vector, ragged) ? 4 : warps > 1 ? 32 : lanes);
+  set(kLanes, warps > 1 ? 32 : lanes);
   if (scales_rows(m))
     set(kUnroll, std::clamp<std::int64_t>(power_of_two_from(divide_up(vectors, lanes * warps)), 1, 8));
   set(kWarps, warps);
@@ -201,11 +228,11 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
   // With blocked scales three would fit, but 56 registers let a thread read further ahead: 4096 tokens of 7168 to eight
   // of 256 experts take 116 us on an H200, with three 119.
   set(kResident, m.blocked ? 2 : 1);
-  if (writes_lines(m, vector, ragged) && are_mostly_pads(m)) {
-    set(kLanes, std::min<std::int64_t>(lanes, 8));
-    const std::int64_t most_vectors = m.topk > 2 ? 4 : 8;
-    set(kUnroll, std::min<std::int64_t>(power_of_two_from(divide_up(vectors, config[kLanes])), most_vectors));
-    set(kThreads, 64);
+  if (moves_vectors(m, vector, ragged)) {
+    const GroupShape group = shape_of_group(m, model, vectors);
+    set(kLanes, group.lanes);
+    set(kUnroll, group.unroll);
+    set(kThreads, group.threads);
   }
   set(kRagged, ragged);
   set(kLoadOnce, !ragged && loads_once(m));

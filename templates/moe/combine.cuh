@@ -67,7 +67,7 @@ QUERN_DEVICE void add_ragged(const Params& p, const Part& part, const Rows& rows
 QUERN_DEVICE void add_routes(const Params& p, const Part& part, u32 first, Sums& sums) {
   const Rows rows = load_rows(p, part.row, first);
   const Weights weights = load_weights(p, part.row, first, rows);
-  issue_reads(p.vectors == kNoRow);
+  if constexpr (spec::lookups_first) issue_reads(p.vectors == kNoRow);
   if constexpr (kRagged) return add_ragged(p, part, rows, weights, sums);
   const u8* const source = vector_at(p, p.source, 0, part.column);
   Values values[kBatch] = {};

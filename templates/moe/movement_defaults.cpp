@@ -20,11 +20,11 @@ bool are_few(const Movement& m, const DeviceModel& model, std::int64_t warps) {
   return m.tokens != kOpen && m.tokens * warps <= kFewWarps * model.multiprocessors;
 }
 
-// The rows of a token that are summed: of few tokens all routes at once, also those that have no row for want of
-// experts, but not of long rows: on an H200 1379 of 31 KB, of six routes to two experts, take 32.4 us, all at
-// once 34.4.
+// The rows of a token that are summed: of few bytes all routes at once, also those that have no row for want of
+// experts. Else that many turns are empty: on an H200 158 of 15104 bytes, of ten routes to two experts, take 4.14 us,
+// with eight at once 5.58, 1379 of 31 KB, of six to two, 32.4 and 34.4.
 std::int64_t summed_rows(const Movement& m, const DeviceModel& model) {
-  const bool few = are_few(m, model, 1) && m.tokens * row_bytes(m) <= std::int64_t{4} << 20;
+  const bool few = are_few(m, model, 1) && m.tokens * row_bytes(m) <= std::int64_t{256} << 10;
   return few ? m.topk : most_routes(m);
 }
 
@@ -62,13 +62,6 @@ std::int64_t lanes_of_sum(std::int64_t vectors, std::int64_t lanes) {
   return lanes;
 }
 
-// The lanes of a dot product, the chunks of each in a segment, and the warps.
-struct DotShape {
-  std::int64_t lanes;
-  std::int64_t unroll;
-  std::int64_t warps;
-};
-
 // A row of few chunks has fewer lanes: on an H200 40000 rows of 384 bytes from two take 22.2 us with eight, 26.9 with
 // 32, 9000 of 256 bytes from six 10.1 and 13.5. Else a warp for each segment of a row, as a power of two: its loads are
 // all in flight at once. Where rows are few, of half as many chunks: 232 x 1472 from one 3.10 us and 3.25, 42 x 1536
@@ -103,6 +96,14 @@ std::int64_t summed_at_once(const Movement& m, const DeviceModel& model, std::in
   return power_of_two_from(std::min<std::int64_t>(summed_rows(m, model), sixteen ? 16 : 8));
 }
 
+// Whether of several teams one has more routes with two at once: on an H200 897 tokens of 1152 bytes from five rows,
+// two teams, take 7.82 us with four and one, 6.61 with three and two.
+bool two_are_uneven(const Movement& m, const DeviceModel& model, const DotShape& dot) {
+  if (m.tokens == kOpen) return false;
+  const std::int64_t with_one = routes_of_team(m, dot, 1, model);
+  return with_one < m.topk && routes_of_team(m, dot, 2, model) > with_one;
+}
+
 // Rows of a token at once for the gradient of probs. With four chunks of a lane one takes 64 registers, which is enough
 // where 32 warps wait for theirs; with half of them the second row no longer waits for the first. With a quarter
 // another team has it, but for dense probabilities. With fewer chunks two take as many: on an H200 1497 x 3520 from
@@ -110,7 +111,7 @@ std::int64_t summed_at_once(const Movement& m, const DeviceModel& model, std::in
 std::int64_t rows_of_dot(const Movement& m, const DeviceModel& model, const DotShape& dot) {
   const std::int64_t warps = std::max<std::int64_t>(1, dot.warps * dot.lanes / 32);
   const bool shares_routes = !m.dense && are_few(m, model, 2 * warps);
-  if (shares_routes || m.topk == 1) return 1;
+  if (shares_routes || m.topk == 1 || two_are_uneven(m, model, dot)) return 1;
   return are_few(m, model, warps) || (dot.unroll < 4 && m.topk > 2) || dot.lanes < 32 ? 2 : 1;
 }
 
@@ -169,13 +170,16 @@ GroupShape shape_of_group(const Movement& m, const DeviceModel& model, std::int6
 
 // Sums of few bytes: more threads with half as much each. On an H200, 14296 tokens of 128 bytes from six rows 5.05 us
 // and 5.30, twelve of 4352 bytes from four 2.13 and 2.24; 40 of 14336 bytes from eight would take 3.47 for 3.43. And of
-// many rows at once.
+// many rows at once. Of fewer bytes from more rows, a quarter as much each: 7 of 1152 bytes from eight 1.98 us
+// and 2.16, one of 8576 bytes from nine 2.07 and 2.23, 78 of 256 bytes from eleven 2.34 and 2.41.
 std::int64_t default_vector(const Movement& m) {
   const std::int64_t natural = natural_vector(m);
-  const bool few = m.tokens != kOpen && m.tokens * row_bytes(m) <= std::int64_t{256} << 10;
-  return m.form == Form::combine && (few || row_bytes(m) <= 128 || sums_many_at_once(m))
-             ? std::min<std::int64_t>(natural, 8)
-             : natural;
+  if (m.form != Form::combine) return natural;
+  const bool open = m.tokens == kOpen;
+  const std::int64_t sums = m.tokens * row_bytes(m);
+  if (!open && m.topk > 4 && sums <= std::int64_t{64} << 10) return std::min<std::int64_t>(natural, 4);
+  const bool few = !open && sums <= std::int64_t{256} << 10;
+  return few || row_bytes(m) <= 128 || sums_many_at_once(m) ? std::min<std::int64_t>(natural, 8) : natural;
 }
 
 // Evict-first loads. They gain 1 to 4 % where L2 has room for all rows that a token is summed from, and cost as much

@@ -108,17 +108,17 @@ std::int64_t group_parts_of(const Movement& m, const Config& c, const DeviceMode
   return std::clamp<std::int64_t>(groups / (threads / c[kLanes]) / least_blocks, 1, most);
 }
 
-// Routes of a token that a team has. Of few tokens several teams share them, up to a team for each; but dense
-// probabilities of a token are written by one team. On an H200 three tokens of 14208 bytes from ten rows take 4.0 us,
-// with one team 11.3; 42 of 3072 bytes from seven 3.1 and 7.0. With fewer than four chunks of a lane twice as many
-// warps fit a multiprocessor: 100 of 8192 bytes from eight 6.25 us, with 16 of them 7.41.
 std::int64_t routes_of_team(const Movement& m, const Config& c, const DeviceModel& model) {
-  if (m.form != Form::combine_gradient || m.dense) return m.topk;
-  const std::int64_t of_multiprocessor = c[kUnroll] < 4 ? 32 : 16;
-  const std::int64_t warps = std::max<std::int64_t>(1, m.tokens * c[kWarps] * c[kLanes] / 32);
-  const std::int64_t most_teams = std::max<std::int64_t>(1, of_multiprocessor * model.multiprocessors / warps);
-  const std::int64_t batch = batch_of(m, c);
-  return divide_up(divide_up(m.topk, batch), most_teams) * batch;
+  return routes_of_team(m, {c[kLanes], c[kUnroll], c[kWarps]}, batch_of(m, c), model);
+}
+
+// A sum whose rows are all looked up before the first is read. Without it ptxas reads the first rows, and waits, before
+// the last numbers of rows are asked for, if that saves registers: on an H200 40 sums of fourteen rows of 6272
+// bytes 3.27 us for 3.60, 78 of eleven of 256 bytes 2.41 for 2.69, 7 of eight of 1152 bytes 2.16 for 2.49. Many sums
+// hide the wait, and lose by the registers: 4724 of eleven rows of 640 bytes 9.36 us for 9.11.
+bool looks_up_first(const Movement& m) {
+  return m.form == Form::combine && m.tokens != kOpen && m.topk > 4 &&
+         m.tokens * m.topk * row_bytes(m) <= std::int64_t{8} << 20;
 }
 
 // Blocks for them, until they have 512 threads of each multiprocessor; half of that beside teams of several warps, for
@@ -266,6 +266,7 @@ void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
   spec.flag("weighted", m.weighted && has_probs(m));
   spec.integer("scale_vector", moves_scales(m) ? scale_access(m, c) : 0);
   spec.flag("residual", m.residual);
+  spec.flag("lookups_first", looks_up_first(m));
   spec.flag("pads", clears_pads(m));
   spec.flag("load_once", c[kLoadOnce] == 1);
   spec.flag("store_stream", c[kStoreStream] == 1);

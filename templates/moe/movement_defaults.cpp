@@ -21,8 +21,8 @@ bool are_few(const Movement& m, const DeviceModel& model, std::int64_t warps) {
 }
 
 // The rows of a token that are summed: of few bytes all routes at once, also those that have no row for want of
-// experts. Else that many turns are empty: on an H200 158 of 15104 bytes, of ten routes to two experts, take 4.14 us,
-// with eight at once 5.58, 1379 of 31 KB, of six to two, 32.4 and 34.4.
+// experts. With more of them, threads would have turns without a row: on an H200 158 tokens of 15104 bytes, of ten
+// routes to two experts, take 4.14 us, with eight rows at once 5.58; 1379 of 31 KB, of six to two, 32.4 and 34.4.
 std::int64_t summed_rows(const Movement& m, const DeviceModel& model) {
   const bool few = are_few(m, model, 1) && m.tokens * row_bytes(m) <= std::int64_t{256} << 10;
   return few ? m.topk : most_routes(m);
@@ -100,8 +100,8 @@ std::int64_t summed_at_once(const Movement& m, const DeviceModel& model, std::in
 // two teams, take 7.82 us with four and one, 6.61 with three and two.
 bool two_are_uneven(const Movement& m, const DeviceModel& model, const DotShape& dot) {
   if (m.tokens == kOpen) return false;
-  const std::int64_t with_one = routes_of_team(m, dot, 1, model);
-  return with_one < m.topk && routes_of_team(m, dot, 2, model) > with_one;
+  const std::int64_t one = routes_of_team(m, dot, 1, model), two = routes_of_team(m, dot, 2, model);
+  return one < two && divide_up(m.topk, one) == divide_up(m.topk, two) && one < m.topk;
 }
 
 // Rows of a token at once for the gradient of probs. With four chunks of a lane one takes 64 registers, which is enough
@@ -129,8 +129,11 @@ bool moves_vectors(const Movement& m, std::int64_t vector, bool ragged) {
   return !ragged && m.form == Form::dispatch && !quantizes(m) && m.scaling == MoeScaling::none && vector == 16;
 }
 
-// The rows of routes and padding, as bytes.
-std::int64_t written_bytes(const Movement& m) { return (m.tokens * m.topk + most_pads(m)) * row_bytes(m); }
+// Of the rows of routes and padding.
+std::int64_t written_bytes(const Movement& m) {
+  return std::min(m.tokens * m.topk + most_pads(m), capacity_of(m)) * row_bytes(m);
+}
+bool are_mostly_pads(const Movement& m) { return most_pads(m) >= 7 * m.tokens * m.topk; }
 
 // Lanes of a group that moves rows, and vectors of each lane.
 struct GroupShape {
@@ -139,29 +142,31 @@ struct GroupShape {
   std::int64_t threads;
 };
 
-// Where there may be twice as many padding rows as others: as much for each group as 512 threads of each multiprocessor
-// need to clear all of them at once, since a group first looks its row up. On an H200, 357 rows of 1152 bytes to 27
-// experts that each have a multiple of 128 take 2.76 us with four vectors, 2.89 with eight, 3.37 with one; 48 of 256
-// bytes to eight of 185 experts 1.83 with one, 1.92 with two. More than four only where a token has few routes, whose
-// rows are written one after the other: 3 of 23808 bytes to seven 3.04 us with four, 4.07 with eight.
+// Where many rows are padding: as much for each group as 512 threads of each multiprocessor need to clear all of them
+// at once, since a group first looks its row up. On an H200, 357 rows of 1152 bytes to 27 experts that each have a
+// multiple of 128 take 2.79 us with four vectors, 2.90 with eight; 48 of 256 bytes to eight of 185 experts 1.83 with
+// one, 1.92 with two. More than four only where a token has few routes, whose rows are written one after the other (3
+// of 23808 bytes to seven 3.04 us with four, 4.07 with eight), and few rows are others.
 GroupShape clear_at_once(const Movement& m, const DeviceModel& model, std::int64_t vectors) {
   const std::int64_t threads = std::int64_t{512} * model.multiprocessors;
+  const std::int64_t most = m.topk <= 2 && are_mostly_pads(m) ? 8 : 4;
   const std::int64_t of_thread = divide_up(most_pads(m) * vectors, threads), of_row = divide_up(vectors, 8);
-  const std::int64_t unroll = power_of_two_from(std::min<std::int64_t>({of_thread, of_row, m.topk > 2 ? 4 : 8}));
+  const std::int64_t unroll = power_of_two_from(std::min({of_thread, of_row, most}));
   return unroll == 2 ? GroupShape{4, 2, 64} : GroupShape{8, unroll, 64};
 }
 
 // Of many bytes a line of 128 for each row: then as many groups as there can be are on their way through the rows of a
 // token. On an H200, 4096 x 7168 to eight take 144.2 us, with 2 KB for each group 148.9, 1 KB 149.0, 512 bytes 149.4,
 // 256 bytes 159.1, with a line of eight lanes 146.7. While L2 has room for what is written, a thread has one vector
-// where it writes many rows or all is little: 885 tokens of 640 bytes to fourteen 2.72 us for 2.83, 574 of 5376 bytes
-// to nine 8.61 for 9.00, 419 of 128 bytes to sixteen 2.07 for 2.38; and four where it writes few and long ones: 1930 of
-// 5120 bytes to one 6.43 us for 6.64, 4096 of 2560 bytes to two 8.95 for 9.62.
+// where it writes many rows or all is little: 885 tokens of 640 bytes to fourteen 2.76 us for 2.84, 574 of 5376 bytes
+// to nine 8.60 for 8.87, 419 of 128 bytes to sixteen 2.07 for 2.40; and four where it writes few and long ones: 1930 of
+// 5120 bytes to one 6.43 us for 6.64, 4096 of 2560 bytes to two 9.05 for 9.65.
 GroupShape shape_of_group(const Movement& m, const DeviceModel& model, std::int64_t vectors) {
   const GroupShape line{4, 2, 128};
   if (m.tokens == kOpen) return line;
-  if (most_pads(m) >= 2 * m.tokens * m.topk) return clear_at_once(m, model, vectors);
   const std::int64_t written = written_bytes(m);
+  const bool many_pads = most_pads(m) >= 2 * m.tokens * m.topk && written <= std::int64_t{24} << 20;
+  if (many_pads || are_mostly_pads(m)) return clear_at_once(m, model, vectors);
   const bool many_rows = m.topk > 8 && written <= std::int64_t{32} << 20;
   if (many_rows || (row_bytes(m) <= 256 && written <= std::int64_t{2} << 20)) return {4, 1, 128};
   if (m.topk <= 2 && row_bytes(m) >= 1024 && written <= std::int64_t{24} << 20) return {8, 4, 128};
@@ -170,14 +175,16 @@ GroupShape shape_of_group(const Movement& m, const DeviceModel& model, std::int6
 
 // Sums of few bytes: more threads with half as much each. On an H200, 14296 tokens of 128 bytes from six rows 5.05 us
 // and 5.30, twelve of 4352 bytes from four 2.13 and 2.24; 40 of 14336 bytes from eight would take 3.47 for 3.43. And of
-// many rows at once. Of fewer bytes from more rows, a quarter as much each: 7 of 1152 bytes from eight 1.98 us
-// and 2.16, one of 8576 bytes from nine 2.07 and 2.23, 78 of 256 bytes from eleven 2.34 and 2.41.
+// many rows at once. Tokens of few bytes that have several rows take 4 bytes at a time: 7 of 1152 bytes from eight 1.98 us
+// and 2.16, one of 8576 bytes from nine 2.07 and 2.23, 78 of 256 bytes from eleven 2.34 and 2.41; but 74 of 384 bytes
+// from fifteen 2.59 and 2.44.
 std::int64_t default_vector(const Movement& m) {
   const std::int64_t natural = natural_vector(m);
   if (m.form != Form::combine) return natural;
   const bool open = m.tokens == kOpen;
   const std::int64_t sums = m.tokens * row_bytes(m);
-  if (!open && m.topk > 4 && sums <= std::int64_t{64} << 10) return std::min<std::int64_t>(natural, 4);
+  const bool several = m.topk > 4 && m.topk <= 12;
+  if (!open && several && sums <= std::int64_t{64} << 10) return std::min<std::int64_t>(natural, 4);
   const bool few = !open && sums <= std::int64_t{256} << 10;
   return few || row_bytes(m) <= 128 || sums_many_at_once(m) ? std::min<std::int64_t>(natural, 8) : natural;
 }

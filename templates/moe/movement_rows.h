@@ -21,8 +21,7 @@ inline bool scales_fill_words(const Movement& m, std::int64_t vector) {
   return quantizes(m) && scale_type(m) == e8m0 && made_scales_of_row(m) % 4 == 0 && vector > element_bytes(m);
 }
 
-// Padding rows: only the device knows their number, so as many as there may be. An expert has `align` of them only with
-// empty=fill, but a map made so may be used without saying it.
+// Padding rows that a map of the problem's fields lists, at most: only the device knows how many there are.
 inline std::int64_t most_pads(const Movement& m) {
   if (!clears_pads(m)) return 0;
   return m.rules.list_tail ? capacity_of(m) : std::min(capacity_of(m), m.rules.experts * m.rules.align);

@@ -118,12 +118,12 @@ std::int64_t routes_of_team(const Movement& m, const Config& c, const DeviceMode
 // hide the wait, and lose by the registers: 4724 of eleven rows of 640 bytes 9.36 us for 9.11.
 bool looks_up_first(const Movement& m) {
   return m.form == Form::combine && m.tokens != kOpen && m.topk > 4 &&
-         m.tokens * m.topk * row_bytes(m) <= std::int64_t{8} << 20;
+         m.tokens * m.topk * row_bytes(m) <= std::int64_t{4} << 20;
 }
 
-// Blocks for them, until they have 512 threads of each multiprocessor; half of that beside teams of several warps, for
-// which there would be no room until they are done.
-std::int64_t pad_blocks_of(const Movement& m, const Config& c, const DeviceModel& model, std::int64_t threads) {
+// Blocks for padding rows, until they have 512 threads of each multiprocessor; half of that beside teams of several
+// warps, for which there would be no room until they are done.
+std::int64_t list_blocks_of(const Movement& m, const Config& c, const DeviceModel& model, std::int64_t threads) {
   if (!clears_pads(m)) return 0;
   const std::int64_t rows = most_pads(m);
   const std::int64_t most = (c[kWarps] > 1 ? std::int64_t{256} : 512) * model.multiprocessors / threads;
@@ -138,6 +138,19 @@ std::int64_t co_resident_blocks(const Movement& m, const Config& c, const Device
       std::min(kMostResidentBlocks, std::int64_t{c[kResident]} * common::kMaxThreads / threads) * model.multiprocessors;
   const std::int64_t work = std::max(blocks_for(groups, threads, c[kLanes]), capacity_of(m) / 128);
   return std::min(work, room);
+}
+
+// Whether `pads` has more entries than a map of the problem's fields lists.
+bool list_may_go_on(const Movement& m) { return clears_pads(m) && most_pads(m) < capacity_of(m); }
+
+// The last of several blocks looks whether the list goes on.
+void set_pads(const Movement& m, std::int64_t parts, std::int64_t pad_blocks, Params& params) {
+  const bool goes_on = list_may_go_on(m) && pad_blocks > 1;
+  const std::int64_t entries = clears_pads(m) ? capacity_of(m) : 0;
+  params.pad_blocks = static_cast<unsigned>(pad_blocks);
+  params.list_blocks = static_cast<unsigned>(goes_on ? pad_blocks - 1 : pad_blocks);
+  params.pad_parts = static_cast<std::uint64_t>(entries * parts);
+  params.listed_parts = static_cast<std::uint64_t>((goes_on ? most_pads(m) : entries) * parts);
 }
 
 void set_blocked_scales(const Movement& m, const Operands& o, Params& params) {
@@ -297,8 +310,8 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
   const std::int64_t groups = m.tokens * (has_teams(m) ? teams * c[kWarps] : parts);
   const std::int64_t all_groups = groups + (m.blocked ? most_pads(m) * parts : 0);
   const std::int64_t threads = threads_for(m, c, model, all_groups);
-  const std::int64_t pad_blocks =
-      m.blocked ? co_resident_blocks(m, c, model, all_groups, threads) : pad_blocks_of(m, c, model, threads);
+  const std::int64_t pad_blocks = m.blocked ? co_resident_blocks(m, c, model, all_groups, threads)
+                                            : list_blocks_of(m, c, model, threads) + (list_may_go_on(m) ? 1 : 0);
   const std::int64_t group_parts = group_parts_of(m, c, model, groups, threads);
   auto& params = launch.make_params<Params>();
   set_operands(o, params);
@@ -311,8 +324,7 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
   params.vectors = static_cast<unsigned>(vectors_of(m, c));
   params.parts = static_cast<unsigned>(parts);
   params.by_parts = common::make_divisor(static_cast<std::uint64_t>(parts));
-  params.pad_blocks = static_cast<unsigned>(pad_blocks);
-  params.pad_parts = static_cast<std::uint64_t>(most_pads(m) * parts);
+  set_pads(m, parts, pad_blocks, params);
   if (moves_scales(m))
     params.scale_vectors = static_cast<unsigned>(scales_of_row(m) * bytes(scale_type(m)) / scale_access(m, c));
   params.all_parts = static_cast<std::uint64_t>(groups);

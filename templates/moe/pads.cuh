@@ -18,10 +18,14 @@ QUERN_DEVICE void clear_beside(const Params& p, u32 row) {
 }
 
 // Only the device knows how many padding rows there are: `pads` ends with the first -1, or other row that there is not.
+// A map of the problem's fields has the end among the first entries. That of another one may be longer: one block
+// looks, so that the groups of the others, once they have cleared their row, need not wait for an entry that is -1.
 QUERN_DEVICE void clear_pads(const Params& p) {
-  const u64 step = static_cast<u64>(p.pad_blocks) * (blockDim.x / kLanes);
+  const bool beyond = blockIdx.x >= p.list_blocks;
+  const u64 groups = blockDim.x / kLanes, step = beyond ? groups : p.list_blocks * groups;
+  const u64 end = beyond ? p.pad_parts : p.listed_parts;
 #pragma unroll 1
-  for (u64 number = group_from(0); number < p.pad_parts; number += step) {
+  for (u64 number = beyond ? p.listed_parts + threadIdx.x / kLanes : group_from(0); number < end; number += step) {
     const Part part = part_at(p, number);
     const u32 row = load<4>(p.pads + part.row).w[0];
     if (!has_row(p, row)) return;

@@ -20,7 +20,7 @@ struct Params {
   unsigned capacity;       // rows of experts; a row beyond them is none
   unsigned vectors;        // of a row
   unsigned parts;          // of a row
-  unsigned pad_blocks;     // the first blocks of the grid, which clear padding rows
+  unsigned pad_blocks;     // the first blocks of the grid, which have padding rows
   unsigned out_row_bytes;  // dispatch: fewer, if rows are quantized
   common::Divisor by_parts;
   const int* pads;
@@ -30,10 +30,12 @@ struct Params {
   unsigned teams;           // of a token, which share its routes
   unsigned routes_of_team;  // one after the other
   common::Divisor by_teams;
-  const void* residual;          // combine: added to the sum
-  const int* token_experts;      // if each expert has a probability
-  unsigned long long pad_parts;  // parts of as many padding rows as there may be
-  const void* source_end;        // rows at any address: where operands end
+  const void* residual;             // combine: added to the sum
+  const int* token_experts;         // if each expert has a probability
+  unsigned long long pad_parts;     // parts of as many rows as `pads` has entries
+  unsigned long long listed_parts;  // parts of as many padding rows as a map of the problem's fields lists
+  unsigned list_blocks;             // those that clear them; the next one looks whether the list goes on
+  const void* source_end;           // rows at any address: where operands end
   const void* rows_end;
   const void* factors;  // dispatch: of tokens or routes
   void* out_factors;    // factor_gradient

@@ -327,6 +327,30 @@ TEST_F(MoeMovementOnDevice, RowsBeyondTheCapacityAreNone) {
   }
 }
 
+// A map of more experts, of a larger align or with tail=list may list more rows than the fields of the movement would
+// give. A launch that read no more entries than these left the others as they were.
+TEST_F(MoeMovementOnDevice, PadsThatAMapOfOtherFieldsListsAreZeros) {
+  constexpr std::int32_t kCapacity = 1024;
+  for (const char* form : {"moe_permute align=4 hidden=136", "moe_permute align=4 probs=f32 hidden=45",
+                           "moe_permute align=4 element=e4m3 scaling=mx hidden=136",
+                           "moe_permute align=4 element=e4m3 scaling=row hidden=136",
+                           "moe_permute align=128 element=e4m3 scaling=mx scale_layout=blocked hidden=136",
+                           "moe_unpermute pass=backward align=4 probs=f32 hidden=136"}) {
+    const AnyProblem problem = runtime().parse(cat(form, " tokens=2 experts=2 topk=1 capacity=", kCapacity));
+    HostOperands host(problem.family(), problem.data());
+    host.generate(1, false);
+    for (int i = 0; i < host.size(); ++i) {
+      auto* const rows = reinterpret_cast<std::int32_t*>(host.data(i));
+      for (std::int32_t r = 0; host.name(i) == "token_rows" && r < 2; ++r) rows[r] = r;
+      for (std::int32_t r = 0; host.name(i) == "pads" && r < kCapacity; ++r) rows[r] = r + 2 < kCapacity ? r + 2 : -1;
+    }
+    const HostOperands expected = host.reference(AnyArgs(problem.family()));
+    HostOperands got = host;
+    run(problem, got);
+    EXPECT_EQ(compare(got, expected).difference, "") << form;
+  }
+}
+
 // The loss of moe_permute's result y is the sum of u * y * y, with y = scale * source: a polynomial of degree 2 of each
 // number, so that differences in double give its gradients exactly. All numbers are multiples of powers of 2.
 TEST_F(MoeMovementOnDevice, GradientsOfScaledRowsAreTheirDifferences) {

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "moe/movement_step.h"
 #include "moe/params.cuh"
-#include "plan/config.h"
 #include "unit/families/support.h"
 
 namespace quern {
@@ -373,6 +372,22 @@ TEST(MoeMovementLaunch, PadsHaveTheFirstBlocks) {
   EXPECT_EQ(launch_of(p, config).grid[0], launch_of(without, config).grid[0] + blocks);
 }
 
+// All of `pads` is read. What a map of the problem's fields may list is for all blocks but one, since a group that goes
+// on to the next entry waits for it.
+TEST(MoeMovementLaunch, OneBlockLooksWhetherTheListOfPadsGoesOn) {
+  const auto entries = [](const std::string& text) {
+    const AnyProblem p = test::problem("moe_permute hidden=256 topk=2 " + text);
+    const auto params = test::params_of<moe::Params>(launch_of(p, test::variants_of(p)[0].config));
+    EXPECT_EQ(params.pad_blocks, params.list_blocks + (params.listed_parts < params.pad_parts ? 1 : 0)) << text;
+    return cat(params.listed_parts / params.parts, " of ", params.pad_parts / params.parts);
+  };
+  EXPECT_EQ(entries("tokens=64 experts=8 align=16"), "128 of 240");
+  EXPECT_EQ(entries("tokens=5 experts=8 empty=fill"), "8 of 17");
+  EXPECT_EQ(entries("tokens=1 experts=8 align=16"), "32 of 32") << "the capacity";
+  EXPECT_EQ(entries("tokens=64 experts=8 align=16 tail=list capacity=1000"), "1000 of 1000");
+  EXPECT_EQ(entries("tokens=64 experts=8"), "0 of 0");
+}
+
 // Of few tokens several teams share the routes, whole batches each; a token's dense gradients have one writer.
 TEST(MoeMovementLaunch, TeamsShareTheRoutesOfFewTokens) {
   const auto teams = [](const std::string& text, int batch) {
@@ -392,80 +407,6 @@ TEST(MoeMovementLaunch, TeamsShareTheRoutesOfFewTokens) {
   EXPECT_EQ(teams("tokens=100 hidden=14336 experts=64 topk=8", 1), "2:4") << "16 that have four chunks of a lane";
   EXPECT_EQ(teams("tokens=4096 hidden=4096 experts=64 topk=8", 1), "1:8");
   EXPECT_EQ(teams("tokens=3 hidden=4096 experts=64 topk=8 prob_layout=experts", 1), "1:8");
-}
-
-// 4 vectors of each token's thread for many tokens; fewer where threads would be too few; whole rows.
-TEST(MoeMovementDefault, FollowsTheShape) {
-  const auto config = [](const std::string& text) {
-    const AnyProblem p = test::problem(text);
-    return config_text(test::step_of(p), p.data(), test::variants_of(p)[0].config);
-  };
-  const std::string bytes = "moe_permute dtype=e4m3 scaling=block128";
-  EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=7168 topk=8"), "vector=16 unroll=2 lanes=4"))
-      << "lines of 128 bytes";
-  EXPECT_TRUE(has(config("moe_permute hidden=7168 topk=8"), "unroll=2 lanes=4"));
-  EXPECT_TRUE(has(config(bytes + " tokens=4096 hidden=14336"), "vector=16 unroll=4 lanes=32"));
-  EXPECT_TRUE(has(config(bytes + " hidden=14336"), "unroll=4"));
-  EXPECT_TRUE(has(config(bytes + " tokens=16 hidden=14336"), "unroll=1"));
-  EXPECT_TRUE(has(config(bytes + " tokens=4096 hidden=2560"), "unroll=2")) << "160 vectors";
-  EXPECT_TRUE(has(config(bytes + " tokens=4096 hidden=128"), "lanes=8"));
-  EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=63"), "ragged=1"));
-  EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=31"), "vector=2")) << "shorter than a few windows";
-  EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=1284"), "vector=8"));
-  EXPECT_TRUE(has(config("moe_unpermute hidden=1283 topk=8"), "batch=4")) << "each in two accesses";
-  EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=7168 topk=8"), "unroll=1 batch=8"));
-  EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=7168 topk=2"), "unroll=2 batch=2"));
-  EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=7168 topk=11 experts=2"), "unroll=2 batch=2"))
-      << "a token has no more rows than there are experts";
-  EXPECT_TRUE(has(config("moe_unpermute tokens=212 hidden=128 topk=8 experts=2 probs=f32"), "unroll=1 batch=8"))
-      << "few tokens read the rows of all routes at once";
-  EXPECT_TRUE(
-      has(config("moe_permute tokens=4724 hidden=320 topk=8 pass=backward"), "vector=16 unroll=1 batch=8 lanes=8"))
-      << "40 vectors: parts of 32 would leave 24 lanes without one";
-  EXPECT_TRUE(
-      has(config("moe_permute tokens=4724 hidden=320 topk=11 experts=9 pass=backward"), "vector=8 unroll=1 batch=16"))
-      << "all routes in one turn";
-  EXPECT_TRUE(
-      has(config("moe_unpermute tokens=74 hidden=192 experts=235 topk=15 probs=f32"), "vector=8 unroll=1 batch=16"));
-  EXPECT_TRUE(has(config("moe_unpermute tokens=2000 hidden=5376 experts=43 topk=10"), "vector=8 unroll=1 batch=16"));
-  EXPECT_TRUE(has(config("moe_unpermute tokens=9000 hidden=2048 experts=128 topk=12"), "vector=16 unroll=1 batch=2"))
-      << "more rows than L2 has room for";
-  EXPECT_TRUE(has(config("moe_unpermute tokens=1500 hidden=7168 experts=64 topk=16"), "vector=16 unroll=1 batch=8"));
-  EXPECT_TRUE(has(config("moe_unpermute tokens=1379 hidden=15488 experts=2 topk=6 probs=f32"), "batch=2"))
-      << "few tokens, but long rows";
-  const std::string padded = "moe_permute topk=1 align=128 ";
-  EXPECT_TRUE(has(config(padded + "tokens=12 hidden=1088 experts=37"), "unroll=8 lanes=8 threads=64"));
-  EXPECT_TRUE(has(config(padded + "tokens=22 hidden=192 experts=444"), "unroll=4 lanes=8 threads=64"));
-  EXPECT_TRUE(
-      has(config("moe_permute tokens=3 hidden=11904 experts=17 topk=7 align=16"), "unroll=4 lanes=8 threads=64"))
-      << "seven rows of a token";
-  EXPECT_TRUE(has(config(padded + "tokens=700 hidden=1088 experts=37"), "unroll=2 lanes=4 threads=128"))
-      << "fewer than 8 rows for each route";
-}
-
-// Of few chunks fewer lanes; of few rows two chunks a lane, of more or long ones four.
-TEST(MoeMovementDefault, SegmentsFollowTheRow) {
-  const auto other = [](const std::string& text, const std::string& part) {
-    const AnyProblem p = test::problem("moe_unpermute probs=f32 pass=backward experts=50 " + text);
-    const std::string config = config_text(test::step_of(p), p.data(), test::variants_of(p)[0].config);
-    return config.find(part) != std::string::npos ? "" : config;
-  };
-  EXPECT_EQ(other("tokens=9 hidden=32 topk=1", "unroll=1 batch=1 lanes=4 warps=1"), "");
-  EXPECT_EQ(other("tokens=600 hidden=64 topk=4", "unroll=1 batch=1 lanes=8 warps=1"), "") << "a team for each route";
-  EXPECT_EQ(other("tokens=9000 hidden=128 topk=6", "unroll=2 batch=2 lanes=8 warps=1"), "");
-  EXPECT_EQ(other("tokens=1876 hidden=192 topk=10", "unroll=4 batch=2 lanes=8 warps=1"), "");
-  EXPECT_EQ(other("hidden=192 topk=10", "unroll=4 batch=2 lanes=8 warps=1"), "") << "any number of tokens";
-  EXPECT_EQ(other("tokens=257 hidden=512 topk=8", "unroll=2 batch=1 lanes=32 warps=1"), "");
-  EXPECT_EQ(other("tokens=42 hidden=1536 topk=7", "unroll=2 batch=1 lanes=32 warps=4"), "") << "a team for each route";
-  EXPECT_EQ(other("tokens=42 hidden=1536 topk=7 prob_layout=experts", "unroll=2 batch=2 lanes=32 warps=4"), "")
-      << "one team alone";
-  EXPECT_EQ(other("tokens=513 hidden=3776 topk=8", "unroll=2 batch=2 lanes=32 warps=8"), "");
-  EXPECT_EQ(other("tokens=660 hidden=2880 topk=16", "unroll=4 batch=1 lanes=32 warps=4"), "") << "all at once";
-  EXPECT_EQ(other("tokens=656 hidden=6656 topk=1", "unroll=4 batch=1 lanes=32 warps=8"), "")
-      << "too long for eight warps";
-  EXPECT_EQ(other("tokens=8192 hidden=1536 topk=8", "unroll=4 batch=1 lanes=32 warps=2"), "") << "many rows";
-  EXPECT_EQ(other("tokens=16384 hidden=4096 topk=8", "unroll=4 batch=1 lanes=32 warps=4"), "");
-  EXPECT_EQ(other("hidden=4096 topk=8", "unroll=4 batch=1 lanes=32 warps=4"), "");
 }
 
 // The bytes that benchmarks compare with: of the routes and padding rows that there are.

@@ -71,10 +71,11 @@ QUERN_DEVICE u64 opaque(u64 x) {
   return x;
 }
 
-// All reads before it are issued before the arithmetic after it. Else ptxas moves reads behind arithmetic on what
-// earlier ones read, where that saves registers, and a thread waits for memory once for each: in a sum of fifteen rows
-// it waited eight times. It is a branch that is never taken, across which ptxas 13.0 moves neither; results are the
-// same wherever it does. `never` is false, which the compiler must not know: a comparison with a parameter.
+// All reads before it are issued before the arithmetic and the reads after it. Else ptxas moves reads behind arithmetic
+// on what earlier ones read, where that saves registers, and a thread waits for memory once for each: in a sum of
+// fifteen rows it waited eight times. It is a branch that is never taken, across which ptxas 13.0 moves neither;
+// results are the same wherever it does. `never` is false, which the compiler must not know: a comparison with a
+// parameter.
 QUERN_DEVICE void issue_reads([[maybe_unused]] bool never) {
 #ifdef __CUDA_ARCH__
   if (never) asm volatile("trap;");

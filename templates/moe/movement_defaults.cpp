@@ -175,9 +175,9 @@ GroupShape shape_of_group(const Movement& m, const DeviceModel& model, std::int6
 
 // Sums of few bytes: more threads with half as much each. On an H200, 14296 tokens of 128 bytes from six rows 5.05 us
 // and 5.30, twelve of 4352 bytes from four 2.13 and 2.24; 40 of 14336 bytes from eight would take 3.47 for 3.43. And of
-// many rows at once. Tokens of few bytes that have several rows take 4 bytes at a time: 7 of 1152 bytes from eight 1.98 us
-// and 2.16, one of 8576 bytes from nine 2.07 and 2.23, 78 of 256 bytes from eleven 2.34 and 2.41; but 74 of 384 bytes
-// from fifteen 2.59 and 2.44.
+// many rows at once. Tokens of few bytes that have several rows take 4 bytes at a time: 7 of 1152 bytes from eight 1.98
+// us and 2.16, one of 8576 bytes from nine 2.07 and 2.23, 78 of 256 bytes from eleven 2.34 and 2.41; but 74 of 384
+// bytes from fifteen 2.59 and 2.44.
 std::int64_t default_vector(const Movement& m) {
   const std::int64_t natural = natural_vector(m);
   if (m.form != Form::combine) return natural;

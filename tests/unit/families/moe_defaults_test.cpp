@@ -12,12 +12,20 @@ namespace {
 
 using test::has;
 
+std::string config(const std::string& text) {
+  const AnyProblem p = test::problem(text);
+  return config_text(test::step_of(p), p.data(), test::variants_of(p)[0].config);
+}
+
+// A problem, and a part of its default config.
+struct Case {
+  const char* problem;
+  const char* part;
+  void check() const { EXPECT_TRUE(has(config(problem), part)) << problem << ": " << config(problem); }
+};
+
 // 4 vectors of each token's thread for many tokens; fewer where threads would be too few; whole rows.
 TEST(MoeMovementDefault, FollowsTheShape) {
-  const auto config = [](const std::string& text) {
-    const AnyProblem p = test::problem(text);
-    return config_text(test::step_of(p), p.data(), test::variants_of(p)[0].config);
-  };
   const std::string bytes = "moe_permute dtype=e4m3 scaling=block128";
   EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=7168 topk=8"), "vector=16 unroll=2 lanes=4"))
       << "lines of 128 bytes";
@@ -62,10 +70,6 @@ TEST(MoeMovementDefault, FollowsTheShape) {
 // Groups that move rows as they are: a line for many bytes; one vector a thread for many rows of little; four for few
 // and long ones; with padding as much as clears it at once.
 TEST(MoeMovementDefault, GroupsFollowWhatIsWritten) {
-  struct Case {
-    const char* problem;
-    const char* config;
-  };
   constexpr Case kCases[] = {
       {"moe_permute tokens=16384 experts=4 hidden=7168 topk=1 align=16", "unroll=2 lanes=4 threads=128"},
       {"moe_permute tokens=1676 experts=18 hidden=576 topk=4 align=16", "unroll=2 lanes=4 threads=128"},
@@ -81,24 +85,17 @@ TEST(MoeMovementDefault, GroupsFollowWhatIsWritten) {
        "unroll=2 lanes=4 threads=128"},
       {"moe_permute tokens=44 experts=107 hidden=14720 topk=3 align=128", "unroll=4 lanes=8 threads=64"},
       {"moe_permute tokens=357 experts=27 hidden=576 topk=1 align=128", "unroll=4 lanes=8 threads=64"},
+      {"moe_permute tokens=700 experts=37 hidden=1088 topk=1 align=128", "unroll=4 lanes=8 threads=64"},
       {"moe_permute tokens=25 experts=22 hidden=320 topk=13 align=128", "unroll=2 lanes=4 threads=64"},
       {"moe_permute tokens=48 experts=185 hidden=128 topk=8 align=16", "unroll=1 lanes=8 threads=64"},
       {"moe_permute tokens=12 experts=400 hidden=16384 topk=1 align=128", "unroll=8 lanes=8 threads=64"},
       {"moe_permute tokens=12 experts=400 hidden=16384 topk=3 align=128", "unroll=4 lanes=8 threads=64"},
   };
-  for (const Case& c : kCases) {
-    const AnyProblem p = test::problem(c.problem);
-    const std::string config = config_text(test::step_of(p), p.data(), test::variants_of(p)[0].config);
-    EXPECT_TRUE(has(config, c.config)) << c.problem << ": " << config;
-  }
+  for (const Case& c : kCases) c.check();
 }
 
 // Of few bytes from several rows accesses of 4 bytes; of a token without rows for all of its routes no empty turns.
 TEST(MoeMovementDefault, SumsOfLittleHaveNarrowAccesses) {
-  struct Case {
-    const char* problem;
-    const char* config;
-  };
   constexpr Case kCases[] = {
       {"moe_unpermute tokens=7 experts=226 hidden=576 topk=8 probs=f32", "vector=4 unroll=1 batch=8"},
       {"moe_unpermute tokens=78 experts=98 hidden=128 topk=11", "vector=4 unroll=1 batch=16"},
@@ -108,19 +105,14 @@ TEST(MoeMovementDefault, SumsOfLittleHaveNarrowAccesses) {
       {"moe_permute pass=backward tokens=158 experts=2 hidden=7552 topk=10", "vector=16 unroll=2 batch=2"},
       {"moe_permute pass=backward tokens=212 experts=2 hidden=128 topk=8", "vector=4 unroll=1 batch=8"},
   };
-  for (const Case& c : kCases) {
-    const AnyProblem p = test::problem(c.problem);
-    const std::string config = config_text(test::step_of(p), p.data(), test::variants_of(p)[0].config);
-    EXPECT_TRUE(has(config, c.config)) << c.problem << ": " << config;
-  }
+  for (const Case& c : kCases) c.check();
 }
 
 // Of few chunks fewer lanes; of few rows two chunks a lane, of more or long ones four.
 TEST(MoeMovementDefault, SegmentsFollowTheRow) {
   const auto other = [](const std::string& text, const std::string& part) {
-    const AnyProblem p = test::problem("moe_unpermute probs=f32 pass=backward experts=50 " + text);
-    const std::string config = config_text(test::step_of(p), p.data(), test::variants_of(p)[0].config);
-    return config.find(part) != std::string::npos ? "" : config;
+    const std::string of_text = config("moe_unpermute probs=f32 pass=backward experts=50 " + text);
+    return has(of_text, part) ? "" : of_text;
   };
   EXPECT_EQ(other("tokens=9 hidden=32 topk=1", "unroll=1 batch=1 lanes=4 warps=1"), "");
   EXPECT_EQ(other("tokens=600 hidden=64 topk=4", "unroll=1 batch=1 lanes=8 warps=1"), "") << "a team for each route";

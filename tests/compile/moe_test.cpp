@@ -131,6 +131,12 @@ TEST_F(MoeCompile, RowsOfSmallSumsAreLookedUpBeforeTheFirstIsRead) {
   EXPECT_EQ(branches("moe_unpermute tokens=40 hidden=3136 experts=182 topk=4"), 1U);
 }
 
+// With room for more threads ptxas 12.9 spilled 16 bytes of fourteen rows on sm_100a.
+TEST_F(MoeCompile, RowsThatAreLookedUpFirstHaveTheRegistersOfSmallBlocks) {
+  const Compiled sum = compile("moe_unpermute tokens=40 hidden=3136 experts=182 topk=14", "sm_100a");
+  EXPECT_NE(sum.result.ptx.at(0).find(".maxntid 128"), std::string::npos);
+}
+
 // Accesses of 16 bytes: of a token's rows all loads at once, and two each for the numbers and the factors of 8 rows.
 TEST_F(MoeCompile, RowsAndTheirNumbersAreReadInWideAccesses) {
   const Compiled combine = compile("moe_unpermute probs=f32 hidden=7168 topk=8", "sm_90a");

@@ -47,9 +47,8 @@ QUERN_DEVICE ChunkSums ragged_route(const Params& p, const Segment& gradient, u3
 }
 
 // All lanes of a warp take part, also where a token has no such route.
-QUERN_DEVICE void routes_of_segment(const Params& p, const Token& token, const Segment& gradient, u32 number,
-                                    u32 first) {
-  const Rows rows = rows_of(p, token, first);
+QUERN_DEVICE void routes_of_segment(const Params& p, const Token& token, const Segment& gradient, u32 number, u32 first,
+                                    const Rows& rows) {
   ProbBits probs[kBatch] = {};
   if (token.inside) load_probs(p, token.number, first, rows, probs);
   if constexpr (kRagged) {
@@ -99,11 +98,18 @@ QUERN_DEVICE void move_rows(const Params& p) {
   const Token token = token_of_thread(p);
 #pragma unroll 1
   for (u32 segment = token.warp; segment < p.parts; segment += kWarps) {
+    // Looked up before the gradient is read, and a turn ahead. What is made of the gradient for all routes is made
+    // before their loop, where it is waited for: rows that are looked up after that would be read one wait later.
+    Rows rows = rows_of(p, token, first_route(p, token));
     const Segment gradient = load_segment(p, p.source, token.number, token.inside, segment);
     // As often in all teams: those of a warp take part in each other's shuffles. There is nothing after the last route.
 #pragma unroll 1
-    for (u32 route = 0; route < p.routes_of_team; route += kBatch)
-      routes_of_segment(p, token, gradient, segment, first_route(p, token) + route);
+    for (u32 route = 0; route < p.routes_of_team; route += kBatch) {
+      const u32 first = first_route(p, token) + route;
+      const Rows of_turn = rows;
+      if (route + kBatch < p.routes_of_team) rows = rows_of(p, token, first + kBatch);
+      routes_of_segment(p, token, gradient, segment, first, of_turn);
+    }
   }
   if constexpr (kWarps == 1) __syncwarp();
   if constexpr (kWarps > 1) __syncthreads();

@@ -41,8 +41,7 @@ QUERN_DEVICE void store_sums(const Params& p, u32 token, u32 number, const Segme
 
 // All lanes of a warp take part, also where a token has no such route.
 QUERN_DEVICE void routes_of_segment(const Params& p, const Token& token, const Segment& own, u32 number, u32 first,
-                                    float of_token, SegmentSums& sums) {
-  const Rows rows = rows_of(p, token, first);
+                                    const Rows& rows, float of_token, SegmentSums& sums) {
   Factors factors;
   if (token.inside) factors = load_factors(p, token.number, first);
 #pragma unroll
@@ -77,11 +76,16 @@ QUERN_DEVICE void move_rows(const Params& p) {
   const float of_token = token.inside ? token_factor(p, token.number) : 0.0f;
 #pragma unroll 1
   for (u32 segment = token.warp; segment < p.parts; segment += kWarps) {
+    // Looked up before the token's row is read, and a turn ahead: see move_rows of combine_gradient.cuh.
+    Rows rows = rows_of(p, token, 0);
     const Segment own = load_segment(p, p.rows, token.number, token.inside, segment);
     SegmentSums sums;
 #pragma unroll 1
-    for (u32 first = 0; first < kTopk; first += kBatch)
-      routes_of_segment(p, token, own, segment, first, of_token, sums);
+    for (u32 first = 0; first < kTopk; first += kBatch) {
+      const Rows of_turn = rows;
+      if (first + kBatch < kTopk) rows = rows_of(p, token, first + kBatch);
+      routes_of_segment(p, token, own, segment, first, of_turn, of_token, sums);
+    }
     if (token.inside) store_sums(p, token.number, segment, sums);
   }
   if constexpr (kWarps == 1) __syncwarp();

@@ -80,19 +80,10 @@ std::int64_t shared_bytes_of(const Movement& m, const Config& c, std::int64_t th
   return has_gradient(m) ? threads / c[kLanes] / c[kWarps] * parts_of(m, c) * m.topk * 4 : 0;
 }
 
-// A sum whose rows are all looked up before the first is read. Without it ptxas reads the first rows, and waits, before
-// the last numbers of rows are asked for, if that saves registers: on an H200 40 sums of fourteen rows of 6272
-// bytes 3.27 us for 3.60, 78 of eleven of 256 bytes 2.41 for 2.69, 7 of eight of 1152 bytes 2.16 for 2.49. Many sums
-// hide the wait, and lose by the registers: 4724 of eleven rows of 640 bytes 9.36 us for 9.11.
-bool looks_up_first(const Movement& m) {
-  return m.form == Form::combine && m.tokens != kOpen && m.topk > 4 &&
-         m.tokens * m.topk * row_bytes(m) <= std::int64_t{4} << 20;
-}
-
 // Ragged rows take 64 to 110 registers, and sums of many rows that are looked up first up to 60. For larger blocks
 // ptxas spills some bytes of kernels that need a few more than let one more of them fit a multiprocessor.
-std::int64_t most_threads(const Movement& m, const Config& c) {
-  const bool takes_registers = c[kRagged] == 1 || (looks_up_first(m) && c[kBatch] > 8);
+std::int64_t most_threads(const Config& c) {
+  const bool takes_registers = c[kRagged] == 1 || (c[kLookupsFirst] == 1 && c[kBatch] > 8);
   return takes_registers ? std::max(128, 32 * c[kWarps]) : common::kMaxThreads;
 }
 
@@ -102,7 +93,7 @@ std::int64_t threads_for(const Movement& m, const Config& c, const DeviceModel& 
   // A thread makes the table of few chunks.
   const std::int64_t least =
       m.form == Form::reorder ? std::clamp<std::int64_t>(power_of_two_from(m.chunks / 8), 32, 512) : 32;
-  std::int64_t threads = std::min<std::int64_t>(c[kThreads], most_threads(m, c));
+  std::int64_t threads = std::min<std::int64_t>(c[kThreads], most_threads(c));
   while (threads > least && (blocks_for(groups, threads, c[kLanes]) < std::int64_t{2} * model.multiprocessors ||
                              (has_gradient(m) && shared_bytes_of(m, c, threads) > kMostSumBytes)))
     threads /= 2;
@@ -243,6 +234,8 @@ bool lanes_have_a_row(const Movement& m, const Config& c) {
 bool sums_fit(const Movement& m, const Config& c) {
   return !has_gradient(m) || (c[kUnroll] <= 4 && parts_of(m, c) * m.topk * 4 <= kMostSumBytes);
 }
+// Fewer look-ups are never apart.
+bool may_look_up_first(const Movement& m) { return m.form == Form::combine && m.topk > 4; }
 bool warps_are_whole(const Movement& m, const Config& c) {
   return !scales_rows(m) || c[kLanes] == 32 || c[kWarps] == 1;
 }
@@ -266,7 +259,7 @@ std::uint32_t routes_alignment(const Movement& m, const Config& c, std::int64_t 
 
 void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
   spec.integer("params_bytes", sizeof(Params));
-  spec.integer("max_threads", most_threads(m, c));
+  spec.integer("max_threads", most_threads(c));
   spec.integer("vector", c[kVector]);
   spec.flag("ragged", c[kRagged] == 1);
   spec.integer("element_bytes", element_bytes(m));
@@ -280,7 +273,7 @@ void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
   spec.flag("weighted", m.weighted && has_probs(m));
   spec.integer("scale_vector", moves_scales(m) ? scale_access(m, c) : 0);
   spec.flag("residual", m.residual);
-  spec.flag("lookups_first", looks_up_first(m));
+  spec.flag("lookups_first", c[kLookupsFirst] == 1);
   spec.flag("pads", clears_pads(m));
   spec.flag("load_once", c[kLoadOnce] == 1);
   spec.flag("store_stream", c[kStoreStream] == 1);

@@ -17,6 +17,7 @@ enum MovementParameter {
   kThreads,
   kLoadOnce,
   kStoreStream,
+  kLookupsFirst,
   kResident,
   kRagged
 };
@@ -36,6 +37,7 @@ bool registers_suffice(const Movement& m, const Config& c);
 bool part_has_blocks(const Movement& m, const Config& c);
 bool batch_has_routes(const Movement& m, const Config& c);
 bool lanes_have_a_row(const Movement& m, const Config& c);
+bool may_look_up_first(const Movement& m);
 bool sums_fit(const Movement& m, const Config& c);
 bool warps_are_whole(const Movement& m, const Config& c);
 bool row_has_few_vectors(const Movement& m, const Config& c);
@@ -76,6 +78,7 @@ struct MovementStep {
   static bool has_warps(const Movement& m, const Config&) { return has_teams(m); }
   static bool waits(const Movement& m, const Config&) { return m.blocked; }
   static bool has_ragged(const Movement& m, const Config&) { return may_be_ragged(m); }
+  static bool has_lookups(const Movement& m, const Config&) { return may_look_up_first(m); }
   static bool has_threads(const Movement&, const Config& c) { return c[kWarps] == 1; }
 
   static constexpr Parameter kParameters[] = {
@@ -88,6 +91,8 @@ struct MovementStep {
       {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small", applies<has_threads>, 128},
       {"load_once", kSwitch, true, "1: loads of rows are evict-first"},
       {"store_stream", kSwitch, true, "1: stores of rows are evict-first"},
+      {"lookups_first", kSwitch, true, "1: all rows of a batch are looked up before the first is read",
+       applies<has_lookups>, 0},
       {"resident", kResidentCounts, true, "blocked scales: co-resident blocks of 512 threads on a multiprocessor",
        applies<waits>, 1},
       {"ragged", kSwitch, true, "1: rows at any address, in 16 bytes of two accesses", applies<has_ragged>, 0},

@@ -368,6 +368,9 @@ std::vector<Case> moe_unpermute_cases() {
                   {"warps=1,threads=64", "warps=2", "warps=4", "warps=8,batch=2", "warps=1,batch=2,vector=8",
                    "vector=2,warps=4,batch=1", "warps=1,load_once=0,store_stream=0,threads=512"},
                   cases);
+  // The default of few bytes is 1.
+  for (const char* config : {"lookups_first=0", "lookups_first=0,batch=2", "lookups_first=1,batch=2"})
+    for (const int topk : {5, 9}) cases.push_back(with(config, rows("moe_unpermute", 60, 9, 264, topk, kinds[1])));
   ragged_rows("moe_unpermute", {kinds[2]}, {"batch=1,unroll=2,lanes=8"}, cases);
   ragged_rows("moe_unpermute", {kinds[3]}, {"unroll=2,lanes=8"}, cases);
   ragged_rows("moe_unpermute", {kinds[4]}, {"warps=4", "warps=1,threads=64"}, cases);

@@ -38,9 +38,17 @@ bool sums_many_at_once(const Movement& m) {
   return most_routes(m) > 8 && m.tokens != kOpen && m.tokens * m.topk * row_bytes(m) <= most << 20;
 }
 
+// Sums of more than eight rows have accesses of 4 bytes up to so many bytes of all sums; from a quarter of it a thread
+// has two, so that there are no more threads than there would be with 8: on an H200 45 of 3968 bytes from fifteen 2.89
+// us for 3.04, 60 of 4096 bytes from twelve 2.78 for 2.96.
+constexpr std::int64_t kNarrowSums = std::int64_t{512} << 10;
+bool has_two_narrow(const Movement& m, std::int64_t vector) {
+  return m.form == Form::combine && vector == 4 && m.topk > 8 && m.tokens * row_bytes(m) > kNarrowSums / 4;
+}
+
 // The most vectors for each thread. Without the number of tokens: as for many of them.
 std::int64_t vectors_per_thread(const Movement& m, const DeviceModel& model, std::int64_t vector) {
-  if (m.form == Form::combine) return summed_rows(m, model) >= 3 ? 1 : 2;
+  if (m.form == Form::combine) return summed_rows(m, model) >= 3 && !has_two_narrow(m, vector) ? 1 : 2;
   if (m.tokens == kOpen) return 4;
   const std::int64_t of_multiprocessor = m.tokens * row_bytes(m) / vector / model.multiprocessors;
   return of_multiprocessor < 1024 ? 1 : of_multiprocessor < 4096 ? 2 : 4;
@@ -69,8 +77,14 @@ std::int64_t lanes_of_sum(std::int64_t vectors, std::int64_t lanes) {
 // whole segments have all warps on the device at once: 660 x 2880 from sixteen 36.2 us, of half as many 39.8. Of large
 // ones, 4096 x 7168 from eight: one warp 266 us, four 262, eight 259; 16384 x 4096, two segments a warp 441, one 437,
 // half of one 450.
+// Of 9 to 32 chunks and few tokens that have few routes, a warp: 1147 of 512 bytes from three take 3.31 us with a row
+// at once, with two 3.52, with eight lanes of four chunks 3.72.
+constexpr DotShape kWarpOfFew = {32, 1, 1};
+
 DotShape shape_of_dot(const Movement& m, const DeviceModel& model) {
   const std::int64_t chunks = std::max<std::int64_t>(1, divide_up(row_bytes(m), kChunkBytes));
+  const bool few_routes = m.form == Form::combine_gradient && m.topk <= 4 && are_few(m, model, 1);
+  if (chunks > 8 && chunks <= 32 && few_routes) return kWarpOfFew;
   if (chunks <= 32) {
     const std::int64_t lanes = chunks <= 4 ? 4 : 8;
     return {lanes, power_of_two_from(divide_up(chunks, lanes)), 1};
@@ -111,7 +125,8 @@ bool two_are_uneven(const Movement& m, const DeviceModel& model, const DotShape&
 std::int64_t rows_of_dot(const Movement& m, const DeviceModel& model, const DotShape& dot) {
   const std::int64_t warps = std::max<std::int64_t>(1, dot.warps * dot.lanes / 32);
   const bool shares_routes = !m.dense && are_few(m, model, 2 * warps);
-  if (shares_routes || m.topk == 1 || two_are_uneven(m, model, dot)) return 1;
+  const bool is_warp_of_few = dot.lanes == 32 && dot.unroll == 1;
+  if (shares_routes || m.topk == 1 || is_warp_of_few || two_are_uneven(m, model, dot)) return 1;
   return are_few(m, model, warps) || (dot.unroll < 4 && m.topk > 2) || dot.lanes < 32 ? 2 : 1;
 }
 
@@ -144,31 +159,40 @@ struct GroupShape {
 
 // Where many rows are padding: as much for each group as 512 threads of each multiprocessor need to clear all of them
 // at once, since a group first looks its row up. On an H200, 357 rows of 1152 bytes to 27 experts that each have a
-// multiple of 128 take 2.79 us with four vectors, 2.90 with eight; 48 of 256 bytes to eight of 185 experts 1.83 with
-// one, 1.92 with two. More than four only where a token has few routes, whose rows are written one after the other (3
-// of 23808 bytes to seven 3.04 us with four, 4.07 with eight), and few rows are others.
+// multiple of 128 take 2.59 us with four vectors a thread, 2.92 with two; 48 of 256 bytes to eight of 185 experts 1.78
+// with one, 1.89 with two. Groups of eight lanes are better for long rows: 3 of 23808 bytes to seven 2.64 us, with four
+// lanes more than 3; of four for shorter ones: the 357 rows of before 2.73 with eight. A thread that has many routes
+// writes their rows one after the other, so it has one vector: 25 of 640 bytes to thirteen 1.85 us for 1.92. Of what L2
+// has no room for, larger blocks: 128 rows of 14336 bytes to eight of 256 experts 111.7 us with 256 threads, with 64 of
+// them 126.4.
 GroupShape clear_at_once(const Movement& m, const DeviceModel& model, std::int64_t vectors) {
+  constexpr std::int64_t kLong = 256;
   const std::int64_t threads = std::int64_t{512} * model.multiprocessors;
-  const std::int64_t most = m.topk <= 2 && are_mostly_pads(m) ? 8 : 4;
   const std::int64_t of_thread = divide_up(most_pads(m) * vectors, threads), of_row = divide_up(vectors, 8);
+  if (of_row == 1) return {4, 2, 128};
+  if (written_bytes(m) > std::int64_t{256} << 20) return {8, 4, 256};
+  const std::int64_t most = m.topk > 8 && vectors < kLong ? 1 : 4;
   const std::int64_t unroll = power_of_two_from(std::min({of_thread, of_row, most}));
-  return unroll == 2 ? GroupShape{4, 2, 64} : GroupShape{8, unroll, 64};
+  if (unroll == 1) return {8, 1, 128};
+  return vectors < kLong ? GroupShape{4, unroll, 128} : GroupShape{8, unroll, 64};
 }
 
 // Of many bytes a line of 128 for each row: then as many groups as there can be are on their way through the rows of a
 // token. On an H200, 4096 x 7168 to eight take 144.2 us, with 2 KB for each group 148.9, 1 KB 149.0, 512 bytes 149.4,
 // 256 bytes 159.1, with a line of eight lanes 146.7. While L2 has room for what is written, a thread has one vector
 // where it writes many rows or all is little: 885 tokens of 640 bytes to fourteen 2.76 us for 2.84, 574 of 5376 bytes
-// to nine 8.60 for 8.87, 419 of 128 bytes to sixteen 2.07 for 2.40; and four where it writes few and long ones: 1930 of
-// 5120 bytes to one 6.43 us for 6.64, 4096 of 2560 bytes to two 9.05 for 9.65.
+// to nine 8.60 for 8.87, 419 of 128 bytes to sixteen 2.05 for 2.40, 57 of 4096 bytes to seven 2.22 for 2.50; and four
+// where it writes few and long ones: 1930 of 5120 bytes to one 6.43 us for 6.64, 4096 of 2560 bytes to two 9.05 for
+// 9.65.
 GroupShape shape_of_group(const Movement& m, const DeviceModel& model, std::int64_t vectors) {
   const GroupShape line{4, 2, 128};
   if (m.tokens == kOpen) return line;
   const std::int64_t written = written_bytes(m);
   const bool many_pads = most_pads(m) >= 2 * m.tokens * m.topk && written <= std::int64_t{24} << 20;
   if (many_pads || are_mostly_pads(m)) return clear_at_once(m, model, vectors);
-  const bool many_rows = m.topk > 8 && written <= std::int64_t{32} << 20;
-  if (many_rows || (row_bytes(m) <= 256 && written <= std::int64_t{2} << 20)) return {4, 1, 128};
+  if (row_bytes(m) <= 256 && written <= std::int64_t{2} << 20) return {4, 1, 64};
+  const std::int64_t most = m.topk > 8 ? 32 : 8;
+  if (m.topk > 4 && written <= most << 20) return {4, 1, 128};
   if (m.topk <= 2 && row_bytes(m) >= 1024 && written <= std::int64_t{24} << 20) return {8, 4, 128};
   return line;
 }
@@ -176,40 +200,63 @@ GroupShape shape_of_group(const Movement& m, const DeviceModel& model, std::int6
 // Sums of few bytes: more threads with half as much each. On an H200, 14296 tokens of 128 bytes from six rows 5.05 us
 // and 5.30, twelve of 4352 bytes from four 2.13 and 2.24; 40 of 14336 bytes from eight would take 3.47 for 3.43. And of
 // many rows at once. Tokens of few bytes that have several rows take 4 bytes at a time: 7 of 1152 bytes from eight 1.98
-// us and 2.16, one of 8576 bytes from nine 2.07 and 2.23, 78 of 256 bytes from eleven 2.34 and 2.41; but 74 of 384
-// bytes from fifteen 2.59 and 2.44.
+// us and 2.16, one of 8576 bytes from nine 2.07 and 2.23, 78 of 256 bytes from eleven 2.34 and 2.41. Of more than eight
+// rows, all of which are in flight: 40 of 6272 bytes from fourteen 3.18 us and 3.25, 45 of 10752 from sixteen 4.14 and
+// 4.51, but 100 of 8192 bytes from eight 3.87 and 3.63.
 std::int64_t default_vector(const Movement& m) {
   const std::int64_t natural = natural_vector(m);
   if (m.form != Form::combine) return natural;
   const bool open = m.tokens == kOpen;
   const std::int64_t sums = m.tokens * row_bytes(m);
-  const bool several = m.topk > 4 && m.topk <= 12;
-  if (!open && several && sums <= std::int64_t{64} << 10) return std::min<std::int64_t>(natural, 4);
+  const std::int64_t most = m.topk > 8 ? kNarrowSums : m.topk > 4 ? std::int64_t{64} << 10 : 0;
+  if (!open && sums <= most) return std::min<std::int64_t>(natural, 4);
   const bool few = !open && sums <= std::int64_t{256} << 10;
   return few || row_bytes(m) <= 128 || sums_many_at_once(m) ? std::min<std::int64_t>(natural, 8) : natural;
 }
 
+// The gradient of probs: whether both accesses are evict-first. Of few and short rows that gains 2 to 5 %, else it
+// loses up to 1 %.
+bool are_few_short_rows(const Movement& m) {
+  return m.form == Form::combine_gradient && m.tokens != kOpen && row_bytes(m) <= 512 &&
+         m.tokens * m.topk * row_bytes(m) <= std::int64_t{4} << 20;
+}
+
 // Evict-first loads. They gain 1 to 4 % where L2 has room for all rows that a token is summed from, and cost as much
 // where it has not and a token has several: 20000 x 3000 from four rows 142.4 us, without 136.6. Short rows that are
-// read once and stored several times gain up to 5 %, long ones lose 1 %.
+// read once and stored several times gain up to 5 %, long ones lose 1 %. Sums of short rows gain if stores are
+// evict-first too: on an H200 2324 tokens of 128 bytes from one row take 1.84 us, 2.12 without, 2.07 to 2.13 with one
+// of the two; 60000 from eight 18.8 us for 19.2.
 bool loads_once(const Movement& m) {
   if (m.form == Form::dispatch) return !quantizes(m) && row_bytes(m) < 512;
-  if (m.form != Form::combine || row_bytes(m) < 256) return false;
+  if (m.form == Form::combine_gradient) return are_few_short_rows(m);
+  if (m.form != Form::combine) return false;
+  if (row_bytes(m) < 256) return true;
   const bool many = m.tokens == kOpen || m.tokens * m.topk * row_bytes(m) > std::int64_t{48} << 20;
   return !many || most_routes(m) < 3;
 }
 
 // Evict-first stores gain 1.5 % where a row is written several times, and up to a third where most rows are padding.
 bool streams_stores(const Movement& m) {
-  return m.form == Form::dispatch || (m.form == Form::combine && row_bytes(m) >= 256);
+  return m.form == Form::dispatch || m.form == Form::combine || are_few_short_rows(m);
 }
 
 // Whether all rows of a sum are looked up before the first is read. Without it ptxas reads the first rows, and waits,
 // before the last numbers of rows are asked for, if that saves registers: on an H200 40 sums of fourteen rows of 6272
-// bytes 3.27 us for 3.60, 78 of eleven of 256 bytes 2.41 for 2.69, 7 of eight of 1152 bytes 2.16 for 2.49. Many sums
-// hide the wait, and lose by the registers: 4724 of eleven rows of 640 bytes 9.36 us for 9.11.
+// bytes 3.27 us for 3.60, 78 of eleven of 256 bytes 2.41 for 2.69, 7 of eight of 1152 bytes 2.16 for 2.49, 45 of
+// sixteen of 10752 bytes 4.01 for 4.12. Many sums hide the wait, and lose by the registers: 4724 of eleven rows of 640
+// bytes 9.36 us for 9.11.
 bool looks_up_first(const Movement& m) {
-  return may_look_up_first(m) && m.tokens != kOpen && m.tokens * m.topk * row_bytes(m) <= std::int64_t{4} << 20;
+  return may_look_up_first(m) && m.tokens != kOpen && m.tokens * m.topk * row_bytes(m) <= std::int64_t{8} << 20;
+}
+
+// Of quantized rows, whether groups are shaped for the padding, of which each would otherwise clear many parts, one
+// after the other: on an H200 300 rows of 2048 numbers to four of 64 experts, each with a multiple of 128, take 6.7 us
+// with four vectors a thread in groups of four lanes, 12.2 with one in groups of 32. With less it is the tokens that
+// take longer so: 29 of 448 numbers to 2 of 455 experts 2.79 us, 1.85 with one.
+bool are_shaped_for_pads(const Movement& m, const DeviceModel& model, std::int64_t vectors) {
+  if (!quantizes(m) || scales_rows(m) || m.blocked || m.tokens == kOpen) return false;
+  return most_pads(m) >= 2 * m.tokens * m.topk &&
+         most_pads(m) * vectors > std::int64_t{16} * 512 * model.multiprocessors;
 }
 
 Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vector, bool ragged = false) {
@@ -217,7 +264,7 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
   const std::int64_t of_block = block_vectors(m, vector),
                      of_part = scales_fill_words(m, vector) ? 4 * of_block : of_block;
   std::int64_t lanes = std::clamp<std::int64_t>(std::max(power_of_two_from(vectors), of_block), 4, 32);
-  if (m.form == Form::combine) lanes = lanes_of_sum(vectors, lanes);
+  if (m.form == Form::combine) lanes = has_two_narrow(m, vector) ? 8 : lanes_of_sum(vectors, lanes);
   Config config;
   const auto set = [&](MovementParameter parameter, std::int64_t value) {
     config[parameter] = static_cast<std::int32_t>(value);
@@ -234,6 +281,10 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
     set(kUnroll, std::clamp<std::int64_t>(power_of_two_from(divide_up(vectors, lanes * warps)), 1, 8));
   set(kWarps, warps);
   set(kBatch, ragged ? ragged_rows_at_once(m, model) : rows_at_once(m, model, vector));
+  if (are_shaped_for_pads(m, model, vectors)) {
+    set(kLanes, std::clamp<std::int64_t>(of_part / 4, 4, 32));
+    set(kUnroll, 4);
+  }
   if (has_gradient(m)) {
     const DotShape dot = shape_of_dot(m, model);
     set(kLanes, dot.lanes);

@@ -302,7 +302,7 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
   const std::int64_t parts = parts_of(m, c), of_team = routes_of_team(m, c, model);
   const std::int64_t teams = divide_up(m.topk, of_team);
   const std::int64_t groups = m.tokens * (has_teams(m) ? teams * c[kWarps] : parts);
-  const std::int64_t all_groups = groups + (m.blocked ? most_pads(m) * parts : 0);
+  const std::int64_t all_groups = groups + (m.blocked || clears_pads(m) ? most_pads(m) * parts : 0);
   const std::int64_t threads = threads_for(m, c, model, all_groups);
   const std::int64_t pad_blocks = m.blocked ? co_resident_blocks(m, c, model, all_groups, threads)
                                             : list_blocks_of(m, c, model, threads) + (list_may_go_on(m) ? 1 : 0);

@@ -191,7 +191,7 @@ void quantized_rows(std::vector<Case>& cases) {
     }
     for (const char* config :
          {"lanes=4,unroll=4", "lanes=8,unroll=8", "lanes=16,unroll=4,threads=512", "lanes=32,unroll=8",
-          "vector=8,unroll=8", "vector=4,lanes=16,unroll=8", "vector=2,unroll=8"})
+          "vector=8,unroll=8,lanes=32", "vector=4,lanes=16,unroll=8", "vector=2,unroll=8,lanes=32"})
       cases.push_back(with(config, rows("moe_permute", 40, 6, 1288, 4, cat("element=e4m3 align=128 ", scaling))));
     // Words of four scales; and parts of two blocks of 32, whose scales are stored one by one.
     for (const char* config : {"lanes=4,unroll=4", "lanes=8,unroll=8", "lanes=16,unroll=8", "vector=8,unroll=8"})

@@ -52,8 +52,11 @@ chosen_tiers() {
 host_sources() { find base include runtime cache templates tools tests examples python \( -name '*.cpp' -o -name '*.h' \) "$@" | sort; }
 all_sources() { find base include runtime cache templates tools tests examples python -regex '.*\.\(cpp\|h\|cu\|cuh\)' | sort; }
 
+# Tests side by side. Some wait for another process or a time limit, so one more than there are cores.
+processes=$(($(nproc) + 1))
+
 # tier LABELS: one, or several as a regular expression.
-tier() { ctest --test-dir build/dev --label-regex "^($1)\$" --no-tests=error --verbose --parallel "$(nproc)"; }
+tier() { ctest --test-dir build/dev --label-regex "^($1)\$" --no-tests=error --verbose --parallel "$processes"; }
 
 stage_checks() {
   local status=0 check
@@ -104,7 +107,7 @@ stage_tsan() {
   tests_of tsan '^unit_[0-9]+$'
 }
 # tests_of PRESET TESTS
-tests_of() { ctest --test-dir "build/$1" --tests-regex "$2" --no-tests=error --verbose --parallel "$(nproc)"; }
+tests_of() { ctest --test-dir "build/$1" --tests-regex "$2" --no-tests=error --verbose --parallel "$processes"; }
 stage_fuzz() {
   need "${sanitizer_packages[@]}"
   build fuzz quern_fuzz

@@ -372,6 +372,17 @@ TEST(MoeMovementLaunch, PadsHaveTheFirstBlocks) {
   EXPECT_EQ(launch_of(p, config).grid[0], launch_of(without, config).grid[0] + blocks);
 }
 
+// Small blocks for few tokens are for idle multiprocessors, which those of much padding are not.
+TEST(MoeMovementLaunch, PaddingIsWorkOfBlocks) {
+  const auto shape = [](const std::string& text) {
+    const AnyProblem p = test::problem("moe_permute tokens=22 experts=444 hidden=192 topk=1 " + text);
+    const Launch launch = launch_of(p, test::variants_of(p)[0].config);
+    return cat(launch.grid[0], " of ", launch.block[0]);
+  };
+  EXPECT_EQ(shape("align=128"), "533 of 128");
+  EXPECT_EQ(shape(""), "9 of 32");
+}
+
 // All of `pads` is read. What a map of the problem's fields may list is for all blocks but one, since a group that goes
 // on to the next entry waits for it.
 TEST(MoeMovementLaunch, OneBlockLooksWhetherTheListOfPadsGoesOn) {

@@ -269,6 +269,7 @@ struct PointwiseFamily {
     spec.type("Biased", common::spec_type(biased_dtype(p)));
     spec.header("common/activations.cuh");
     spec.header("pointwise/params.h");
+    spec.part("pointwise/operation.cuh");
     spec.part("pointwise/forward.cuh");
   }
 

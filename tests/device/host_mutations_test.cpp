@@ -102,10 +102,10 @@ TEST_F(HostMutations, AnOffByOneStoreIsNamedWithItsArgumentAndLine) {
 TEST_F(HostMutations, AnUnvectorizedStoreIsSeenInTheAccesses) {
   const Mutant mutant(
       Pointwise::family(), "pointwise/forward.cuh",
-      "store_if<sizeof(spec::Output) * kElements, kStore>(wanted, out_at(p, at), pack<spec::Output, kElements>(x));",
+      "store_if<sizeof(T) * kElements, kStore>(wanted, out_at<N - 1>(p, at), pack<T, kElements>(numbers[N - 1]));",
       "for (int i = 0; wanted && i < kElements; ++i)\n"
-      "    store<sizeof(spec::Output), kStore>(out_at(p, at) + i,\n"
-      "      bit_cast<Vector<sizeof(spec::Output)>>(from_compute<spec::Output>(x[i])));");
+      "      store<sizeof(T), kStore>(out_at<N - 1>(p, at) + i,\n"
+      "        bit_cast<Vector<sizeof(T)>>(from_compute<T>(numbers[N - 1][i])));");
   const auto worst_store = [&](const Family& family) {
     const LoggedAccesses log(driver());
     EXPECT_EQ(verdict(family, "rows=40 width=264"), "");

@@ -83,6 +83,9 @@ struct Field {
   const char* const* choices;  // choice: null-terminated; see quern/choice.h
   const char* sentence;        // shown by `describe` and in refusals
   int capacity = 0;            // list, text: N
+  // text: where several spellings are one value, the bytes of that value, in memory as the field's (its length, then
+  // the letters). They stay until the process ends. null: each text is its own value.
+  std::string_view (*canonical)(const void* value) = nullptr;
 };
 
 inline constexpr std::size_t kMaxProblemBytes = 4096;
@@ -121,8 +124,9 @@ constexpr Field dtypes_field(const char* name, std::size_t offset, const DTypes<
   return {name, FieldKind::list, static_cast<std::uint16_t>(offset), false, 0, 0, accepted, nullptr, sentence, N};
 }
 template <int N>
-constexpr Field text_field(const char* name, std::size_t offset, const Text<N>& /*member*/, const char* sentence) {
-  return {name, FieldKind::text, static_cast<std::uint16_t>(offset), false, 0, 0, 0, nullptr, sentence, N};
+constexpr Field text_field(const char* name, std::size_t offset, const Text<N>& /*member*/, const char* sentence,
+                           std::string_view (*canonical)(const void* value) = nullptr) {
+  return {name, FieldKind::text, static_cast<std::uint16_t>(offset), false, 0, 0, 0, nullptr, sentence, N, canonical};
 }
 
 }  // namespace quern

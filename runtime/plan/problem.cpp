@@ -282,6 +282,7 @@ std::string_view field_bytes(const Field& field, const void* problem) {
   if (is_number(field)) return {begin, is_wide(field) ? sizeof(std::int64_t) : 1};
   const std::size_t entry = field.kind == FieldKind::list ? sizeof(std::int64_t) : 1;
   const std::int64_t count = std::clamp<std::int64_t>(count_of(field, problem), 0, field.capacity);
+  if (field.canonical != nullptr && count != 0 && count == count_of(field, problem)) return field.canonical(begin);
   return {begin, sizeof(std::int64_t) + static_cast<std::size_t>(count) * entry};
 }
 
@@ -309,7 +310,7 @@ const Field* find_field(const Family& family, std::string_view name) {
 
 std::string field_text(const Field& field, const void* problem) {
   if (field.kind == FieldKind::list) return list_text(field, problem);
-  if (field.kind == FieldKind::text) return std::string(text_value(field, problem));
+  if (field.kind == FieldKind::text) return std::string(field_bytes(field, problem).substr(sizeof(std::int64_t)));
   const std::int64_t value = get_integer(field, problem);
   if (field.kind == FieldKind::dtype) return dtype_text(value);
   if (field.kind == FieldKind::choice) return legal(field, value) ? field.choices[value] : cat("value ", value);

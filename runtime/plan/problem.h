@@ -24,7 +24,8 @@ std::size_t bytes_of(const Field& field);
 bool is_number(const Field& field);
 std::int64_t get_integer(const Field& field, const void* problem);  // REQUIRES: is_number
 void set_integer(const Field& field, void* problem, std::int64_t value);
-// The bytes of a field's value in the problem. Two values are equal if these bytes are.
+// The bytes of a field's value in the problem, of a text with several spellings those of its canonical one. Two values
+// are equal if these bytes are.
 std::string_view field_bytes(const Field& field, const void* problem);
 // Null if the family has no such field.
 const Field* find_field(const Family& family, std::string_view name);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "joined/params.h"
 #include "quern_embedded/joined.h"
@@ -20,9 +21,20 @@ constexpr Formula kFormulas[] = {
     {"x * x", [](float x) { return x * x; }},
     {"x < 0 ? 0 : x + 1", [](float x) { return x < 0 ? 0 : x + 1; }},
 };
+// Formulas without blanks are the same ones.
+constexpr std::pair<std::string_view, Text<64>> kSpellings[] = {{"x*x", "x * x"}, {"x<0?0:x+1", "x < 0 ? 0 : x + 1"}};
+std::string_view canonical(const void* value) {
+  const auto* text = static_cast<const Text<64>*>(value);
+  for (const auto& [spelling, formula] : kSpellings) {
+    if (text->view() == spelling) text = &formula;
+  }
+  return {reinterpret_cast<const char*>(text), sizeof(text->count) + text->view().size()};
+}
+
 const Formula* find_formula(const Joined& p) {
+  const std::string_view text = canonical(&p.formula).substr(sizeof(p.formula.count));
   const auto found = std::find_if(std::begin(kFormulas), std::end(kFormulas),
-                                  [&](const Formula& formula) { return formula.text == p.formula.view(); });
+                                  [&](const Formula& formula) { return formula.text == text; });
   return found == std::end(kFormulas) ? nullptr : found;
 }
 
@@ -45,7 +57,7 @@ struct JoinedFamily {
   static constexpr Field kFields[] = {
       extent_field("rows", offsetof(Joined, rows), true, "rows of every source"),
       list_field("widths", offsetof(Joined, widths), Joined{}.widths, 0, 1 << 20, "elements in a row of each source"),
-      text_field("formula", offsetof(Joined, formula), Joined{}.formula, "what becomes of an element x"),
+      text_field("formula", offsetof(Joined, formula), Joined{}.formula, "what becomes of an element x", &canonical),
   };
   static constexpr Operand kOperands[] = {
       {"sources", Role::input, offsetof(JoinedArgs, sources), true, &layout_of<Joined, source_layout>,
@@ -80,7 +92,7 @@ struct JoinedFamily {
     spec.source("formula.cuh",
                 "#include \"common/device.cuh\"\nnamespace quern::joined {\nQUERN_DEVICE float formula("
                 "float x) { return " +
-                    std::string(p.formula.view()) + "; }\n}\n");
+                    std::string(find_formula(p)->text) + "; }\n}\n");
   }
   static void launch(const Joined& p, const Args& a, const DeviceModel&, const Config& config, Launch& launch) {
     joined::Params params{};

@@ -12,6 +12,11 @@
 namespace quern {
 namespace {
 
+template <class T>
+const T& member(const void* args, std::uint16_t offset) {
+  return *reinterpret_cast<const T*>(static_cast<const unsigned char*>(args) + offset);
+}
+
 // ---- At prepare: bind what launches read from the arguments
 
 // Values for open extents. A layout that depends on one of them, or on how several are to each other, differs between
@@ -32,6 +37,16 @@ std::vector<unsigned char> closed_large(std::vector<unsigned char> problem, cons
 bool is_same(const Layout& a, const Layout& b) {
   return a.dtype == b.dtype && a.rank == b.rank && std::equal(a.extents, a.extents + a.rank, b.extents) &&
          std::equal(a.strides, a.strides + a.rank, b.strides);
+}
+
+// Without the end of a problem that is a text's room for more letters.
+std::size_t used_bytes(const Family& family, const void* problem) {
+  for (const Field& field : family.fields) {
+    if (field.kind != FieldKind::text || field.offset + bytes_of(field) != family.problem_bytes) continue;
+    const std::int64_t letters = member<std::int64_t>(problem, field.offset);
+    return field.offset + sizeof(letters) + static_cast<std::size_t>(letters);
+  }
+  return family.problem_bytes;
 }
 
 // `small` and `large`: the problem closed in two ways.
@@ -60,6 +75,7 @@ std::uint32_t checked_alignment(const PlanState& plan, const Step& step, int ope
 
 void look_up_arguments(PlanState& plan) {
   const Family& family = *plan.family;
+  plan.problem_used = used_bytes(family, plan.problem.data());
   for (const LaunchExtent& extent : family.launch_extents)
     plan.extents.push_back({find_field(family, extent.field), extent.offset,
                             extent.needed == nullptr || extent.needed(plan.problem.data())});
@@ -86,11 +102,6 @@ void add_step(PlanState& plan, const Step& step, std::vector<PlanState::Loaded> 
 // ---- At launch
 
 namespace {
-
-template <class T>
-const T& member(const void* args, std::uint16_t offset) {
-  return *reinterpret_cast<const T*>(static_cast<const unsigned char*>(args) + offset);
-}
 
 [[noreturn]] void refuse(const PlanState& state, const void* problem, std::string sentence) {
   Error error = problem_error(*state.family, problem, std::move(sentence));
@@ -130,7 +141,7 @@ const void* close_checked(const PlanState& state, const void* args, ClosedProble
     for (const PlanState::Extent& extent : state.extents) given_extent(state, extent, args, own);
     return own;
   }
-  std::memcpy(room.bytes, own, state.problem.size());
+  std::memcpy(room.bytes, own, state.problem_used);
   for (const PlanState::Extent& extent : state.extents) {
     const std::int64_t given = given_extent(state, extent, args, own);  // not the copy, which is still being stored
     if (given != kOpen) set_integer(*extent.field, room.bytes, given);

@@ -36,6 +36,7 @@ class BetterPlan {
 struct PlanState {
   const Family* family = nullptr;
   std::vector<unsigned char> problem;  // the family's struct, open extents still open
+  std::size_t problem_used = 0;        // the bytes of it that a launch with open extents copies
   std::string text;
   DeviceModel model{};  // the live device's figures
   int device = 0;

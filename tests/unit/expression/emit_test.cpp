@@ -9,10 +9,10 @@
 
 #include "base/text.h"
 #include "expression/stages.h"
+#include "support/drawn.h"
 #include "support/has.h"
 #include "support/scratch.h"
 #include "unit/api/fake_nvrtc.h"
-#include "unit/expression/drawn.h"
 #include "unit/expression/support.h"
 
 namespace quern::test::expressions {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "unit/expression/drawn.h"
+#include "support/drawn.h"
 #include "unit/expression/support.h"
 
 namespace quern::test::expressions {

@@ -6,7 +6,8 @@
 
 #include "base/text.h"
 #include "common/host_types.h"
-#include "unit/expression/drawn.h"
+#include "support/bounded.h"
+#include "support/drawn.h"
 #include "unit/expression/support.h"
 
 namespace quern::test::expressions {
@@ -39,74 +40,6 @@ TEST(ExpressionValues, AreThoseOfTheDefinitions) {
 
 // ---- float
 
-// Units in the last place that a function may be off, and an error that does not shrink with the result.
-struct Accuracy {
-  double ulps;
-  double absolute;
-};
-Accuracy accuracy(const Node& node) {
-  const Function& f = node.row();
-  if (f.form == Form::infix || f.form == Form::prefix) return {0.5, 0};
-  if (f.form == Form::slope) return {16, 4e-6};
-  for (const common::ActivationRow& row : common::kActivationRows) {
-    if (f.form == Form::activation && std::string_view(row.name) == f.name) return {row.ulps + 1, row.absolute};
-  }
-  const std::string_view name = f.name;
-  return name == "pow" ? Accuracy{16, 0} : Accuracy{4, 0};
-}
-
-// The values of a program on one element in double, and how far those in float may be.
-struct Bounded {
-  std::vector<double> value;
-  std::vector<double> error;
-};
-
-double reference(const Node& node, const std::array<double, 3>& x) {
-  if (node.row().form == Form::rounding)
-    return static_cast<double>(common::round_float(static_cast<DType>(node.payload), x[0]));
-  return node.row().reference(x[0], x[1], x[2]);
-}
-
-// The largest change of the result when each argument moves by its error.
-double propagated(const Node& node, const Bounded& all) {
-  std::array<double, 3> center = {}, error = {};
-  for (std::size_t i = 0; i < node.count; ++i) {
-    center[i] = all.value[static_cast<std::size_t>(node.arguments[i])];
-    error[i] = all.error[static_cast<std::size_t>(node.arguments[i])];
-  }
-  const double value = reference(node, center);
-  double most = 0;
-  for (int corner = 0; corner < 27; ++corner) {
-    std::array<double, 3> x = center;
-    for (std::size_t i = 0, left = static_cast<std::size_t>(corner); i < 3; ++i, left /= 3)
-      x[i] += error[i] * (static_cast<double>(left % 3) - 1);
-    const double change = std::abs(reference(node, x) - value);
-    most = std::max(most, std::isnan(change) ? HUGE_VAL : change);
-  }
-  return node.type == Type::condition ? most : 1.01 * most;  // a condition's error of 1 is its other value
-}
-
-Bounded bounded(const Program& program, const std::map<std::string, double>& inputs) {
-  RowInterpreter<double> interpreter(program, {1, 1}, [&](int input, std::int64_t, std::int64_t) {
-    return inputs.at(program.inputs[static_cast<std::size_t>(input)].name);
-  });
-  interpreter.evaluate(0);
-  Bounded all;
-  for (Id id = 0; id < program.tree.size(); ++id) {
-    const Node& node = program.tree[id];
-    const double value = interpreter.value(id, 0);
-    all.value.push_back(value);
-    double error = 0;
-    if (node.op == Op::call) {
-      const Accuracy own =
-          node.type == Type::condition || node.row().form == Form::rounding ? Accuracy{0, 0} : accuracy(node);
-      error = propagated(node, all) + std::max(own.ulps * 0x1p-23 * std::abs(value), own.absolute) + 1e-44;
-    }
-    all.error.push_back(error);
-  }
-  return all;
-}
-
 TEST(ExpressionValues, InFloatAreWithinThePropagatedBound) {
   Random random(seed_of_run());
   int tight = 0, loose = 0;
@@ -119,7 +52,7 @@ TEST(ExpressionValues, InFloatAreWithinThePropagatedBound) {
           {"x", float_number(random)}, {"y", float_number(random)}, {"z", float_number(random)}};
       std::map<std::string, float> narrow;
       for (const auto& [name, value] : inputs) narrow[name] = static_cast<float>(value);
-      const Bounded want = bounded(program, inputs);
+      const Bounded want = bounded(program, [&](const expression::Operand& input) { return inputs.at(input.name); });
       const auto root = static_cast<std::size_t>(program.outputs[0].value);
       const double value = want.value[root], error = want.error[root];
       if (!(error < 1e30)) continue;

@@ -1,7 +1,7 @@
 // Numbers with their derivative by one variable, of double or of themselves, for second derivatives. They share nothing
 // with the derivatives of the language.
-#ifndef QUERN_TESTS_UNIT_EXPRESSION_DUAL_H_
-#define QUERN_TESTS_UNIT_EXPRESSION_DUAL_H_
+#ifndef QUERN_TESTS_SUPPORT_DUAL_H_
+#define QUERN_TESTS_SUPPORT_DUAL_H_
 
 #include <cmath>
 
@@ -113,4 +113,4 @@ Dual<T> passed(const Dual<T>& x, double value) {
 
 }  // namespace quern::test::expressions
 
-#endif  // QUERN_TESTS_UNIT_EXPRESSION_DUAL_H_
+#endif  // QUERN_TESTS_SUPPORT_DUAL_H_

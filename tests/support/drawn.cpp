@@ -1,4 +1,4 @@
-#include "unit/expression/drawn.h"
+#include "support/drawn.h"
 
 #include <cstdio>
 #include <cstdlib>

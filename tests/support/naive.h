@@ -1,12 +1,12 @@
 // The functions of the language by their definitions, of double and of dual numbers.
-#ifndef QUERN_TESTS_UNIT_EXPRESSION_NAIVE_H_
-#define QUERN_TESTS_UNIT_EXPRESSION_NAIVE_H_
+#ifndef QUERN_TESTS_SUPPORT_NAIVE_H_
+#define QUERN_TESTS_SUPPORT_NAIVE_H_
 
 #include <array>
 #include <string>
 #include <string_view>
 
-#include "unit/expression/dual.h"
+#include "support/dual.h"
 
 namespace quern::test::expressions {
 
@@ -120,4 +120,4 @@ inline bool naive_compares(std::string_view name, double x, double y) {
 
 }  // namespace quern::test::expressions
 
-#endif  // QUERN_TESTS_UNIT_EXPRESSION_NAIVE_H_
+#endif  // QUERN_TESTS_SUPPORT_NAIVE_H_

@@ -1,6 +1,6 @@
 // Random expressions, which know their own text in several spellings and their value.
-#ifndef QUERN_TESTS_UNIT_EXPRESSION_DRAWN_H_
-#define QUERN_TESTS_UNIT_EXPRESSION_DRAWN_H_
+#ifndef QUERN_TESTS_SUPPORT_DRAWN_H_
+#define QUERN_TESTS_SUPPORT_DRAWN_H_
 
 #include <cstdint>
 #include <functional>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "unit/expression/naive.h"
+#include "support/naive.h"
 
 namespace quern::test::expressions {
 
@@ -116,4 +116,4 @@ T value_of(const Drawn& drawn, const Inputs<T>& inputs) {
 
 }  // namespace quern::test::expressions
 
-#endif  // QUERN_TESTS_UNIT_EXPRESSION_DRAWN_H_
+#endif  // QUERN_TESTS_SUPPORT_DRAWN_H_

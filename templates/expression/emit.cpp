@@ -116,9 +116,7 @@ class Emitter {
   }
 
   bool is_narrow(const Output& output) const {
-    const Node& node = p_.tree[output.value];
-    const DType dtype = output.dtype == DType::none ? dtype_ : output.dtype;
-    return node.op == Op::call && node.row().form == Form::activation && bytes(dtype) <= 2;
+    return stores_narrow(p_.tree[output.value], output.dtype == DType::none ? dtype_ : output.dtype);
   }
 
   std::string narrow(const Node& node) {
@@ -179,6 +177,10 @@ class Emitter {
 };
 
 }  // namespace
+
+bool stores_narrow(const Node& root, DType dtype) {
+  return root.op == Op::call && root.row().form == Form::activation && bytes(dtype) <= 2;
+}
 
 std::string emit(const Program& program, DType dtype) { return Emitter(program, dtype).header(); }
 

@@ -27,6 +27,9 @@ namespace quern::expression {
 // bits is computed as exactly as this needs (NarrowStore); all else is exact fp32.
 std::string emit(const Program& program, DType dtype);
 
+// Whether the last operation of an output of a type is computed only as exactly as the type needs.
+bool stores_narrow(const Node& root, DType dtype);
+
 }  // namespace quern::expression
 
 #endif  // QUERN_EXPRESSION_EMIT_H_

@@ -2,7 +2,7 @@
 // packed operands of any row length seen as one long row, so that slots straddle rows; where an operand is broadcast
 // along rows or columns, the slots of a thread are a cycle of rows apart, where they meet the same columns, so that it
 // reads a broadcast row once. `ragged`: any element-aligned
-// rows; slots are aligned to out, and the other operands are combined from two aligned reads by shifts.
+// rows; slots are aligned to an output, and the inputs are combined from two aligned reads by shifts.
 //
 // Whole slots have two phases: all reads of all operands, then their use, so a thread waits once. Slots at the ends of
 // rows go element by element; the end of the flat form has a block of its own.
@@ -30,14 +30,14 @@ using Numbers = float[N][kElements];
 // Reads a slice, or copies that of the thread's first slot. Where a slot is whole, so is the first.
 template <class T, Spread S>
 QUERN_DEVICE bool read_or_share(Slice<T, S>& slice, const Slice<T, S>& first, const void* base, i64 stride,
-                                const Params& p, const Place& at) {
+                                const KernelParams& p, const Place& at) {
   if (read_of<T, S>() != Read::shared || &slice == &first) return slice.read(base, stride, p, at);
   slice = first;
   return true;
 }
 
 template <int N>
-QUERN_DEVICE bool read_slot(const Params& p, const Place& at, const Slices<N>& first, Slices<N>& o) {
+QUERN_DEVICE bool read_slot(const KernelParams& p, const Place& at, const Slices<N>& first, Slices<N>& o) {
   using Last = Input<N - 1>;
   bool before = true;
   if constexpr (N > 1) before = read_slot(p, at, first.before, o.before);
@@ -55,7 +55,7 @@ QUERN_DEVICE void numbers_of(const Slices<N>& o, Numbers<kInputs>& out) {
 }
 
 template <int N>
-QUERN_DEVICE void numbers_of(const Params& p, const Place& at, int i, float (&out)[kInputs]) {
+QUERN_DEVICE void numbers_of(const KernelParams& p, const Place& at, int i, float (&out)[kInputs]) {
   if constexpr (N > 0) {
     using In = Input<N - 1>;
     numbers_of<N - 1>(p, at, i, out);
@@ -64,21 +64,38 @@ QUERN_DEVICE void numbers_of(const Params& p, const Place& at, int i, float (&ou
 }
 
 template <int O>
-QUERN_DEVICE typename Output<O>::Type* out_at(const Params& p, const Place& at) {
+QUERN_DEVICE typename Output<O>::Type* out_at(const KernelParams& p, const Place& at) {
   return static_cast<typename Output<O>::Type*>(Output<O>::base(p)) + offset_of(at, Output<O>::stride(p));
 }
 
-template <int N>
-QUERN_DEVICE void store_numbers(bool wanted, const Params& p, const Place& at, const Numbers<kOutputs>& numbers) {
-  if constexpr (N > 0) {
-    using T = typename Output<N - 1>::Type;
-    store_numbers<N - 1>(wanted, p, at, numbers);
-    store_if<sizeof(T) * kElements, kStore>(wanted, out_at<N - 1>(p, at), pack<T, kElements>(numbers[N - 1]));
+// Whether each whole slot of an output is one aligned access. Ragged slots are those of one output.
+template <int O>
+constexpr bool kAlwaysAligned = !spec::ragged || O == kAligned;
+
+template <class T>
+QUERN_DEVICE void store_each(bool wanted, T* out, const float (&numbers)[kElements]) {
+#pragma unroll
+  for (int i = 0; i < kElements; ++i) {
+    const T value = from_compute<T>(numbers[i]);
+    store_if<sizeof(T), StoreHint::plain>(wanted, out + i, bit_cast<Vector<sizeof(T)>>(value));
   }
 }
 
 template <int N>
-QUERN_DEVICE void store_element(const Params& p, const Place& at, int i, const float (&numbers)[kOutputs]) {
+QUERN_DEVICE void store_numbers(bool wanted, const KernelParams& p, const Place& at, const Numbers<kOutputs>& numbers) {
+  if constexpr (N > 0) {
+    using T = typename Output<N - 1>::Type;
+    store_numbers<N - 1>(wanted, p, at, numbers);
+    T* const out = out_at<N - 1>(p, at);
+    if constexpr (!kAlwaysAligned<N - 1>) {
+      if (reinterpret_cast<u64>(out) % (sizeof(T) * kElements) != 0) return store_each(wanted, out, numbers[N - 1]);
+    }
+    store_if<sizeof(T) * kElements, kStore>(wanted, out, pack<T, kElements>(numbers[N - 1]));
+  }
+}
+
+template <int N>
+QUERN_DEVICE void store_element(const KernelParams& p, const Place& at, int i, const float (&numbers)[kOutputs]) {
   if constexpr (N > 0) {
     using T = typename Output<N - 1>::Type;
     store_element<N - 1>(p, at, i, numbers);
@@ -87,7 +104,7 @@ QUERN_DEVICE void store_element(const Params& p, const Place& at, int i, const f
   }
 }
 
-QUERN_DEVICE void store_slot(bool wanted, const Params& p, const Place& at, const Operands& o) {
+QUERN_DEVICE void store_slot(bool wanted, const KernelParams& p, const Place& at, const Operands& o) {
   if (!kPredicated && !wanted) return;
   Numbers<kInputs> in;
   Numbers<kOutputs> out;
@@ -104,7 +121,7 @@ QUERN_DEVICE void store_slot(bool wanted, const Params& p, const Place& at, cons
   store_numbers<kOutputs>(wanted, p, at, out);
 }
 
-QUERN_DEVICE void run_element(const Params& p, const Place& at, int i) {
+QUERN_DEVICE void run_element(const KernelParams& p, const Place& at, int i) {
   float in[kInputs], out[kOutputs];
   numbers_of<kInputs>(p, at, i, in);
   compute(p, in, out);
@@ -115,7 +132,7 @@ constexpr int kSlotsOfTile = kCycles ? 1 : spec::unroll;
 using ThreadTile = Tile<kSlotsOfTile>;
 
 // Where slots are cycles apart, the first one of a thread: the rows of a tile are groups of cycles.
-QUERN_DEVICE Slot first_slot(const Params& p, const ThreadTile& tile) {
+QUERN_DEVICE Slot first_slot(const KernelParams& p, const ThreadTile& tile) {
   Slot slot = tile[0];
   if constexpr (spec::unroll == 1) return slot;
   slot.row *= spec::unroll;
@@ -124,12 +141,14 @@ QUERN_DEVICE Slot first_slot(const Params& p, const ThreadTile& tile) {
 }
 
 // Ragged slots start where out is aligned, up to a slot before the row.
-QUERN_DEVICE Place place(const Params& p, const Slot& slot) {
+QUERN_DEVICE Place place(const KernelParams& p, const Slot& slot) {
   const u64 row = spec::flat ? 0 : slot.row;
   i64 column = static_cast<i64>(spec::flat ? slot.index : slot.column) * kElements;
   if constexpr (spec::ragged) {
-    const u64 address = reinterpret_cast<u64>(static_cast<spec::Output*>(p.out) + row * p.out_stride);
-    column -= static_cast<i64>(address % (sizeof(spec::Output) * kElements) / sizeof(spec::Output));
+    using T = typename Output<kAligned>::Type;
+    const u64 address =
+        reinterpret_cast<u64>(static_cast<T*>(Output<kAligned>::base(p)) + row * Output<kAligned>::stride(p));
+    column -= static_cast<i64>(address % (sizeof(T) * kElements) / sizeof(T));
   }
   Place at = {row,
               column,
@@ -154,20 +173,20 @@ QUERN_DEVICE Place place(const Params& p, const Slot& slot) {
 }
 
 // The place of the slot that is so many cycles after it: in the same columns.
-QUERN_DEVICE Place later(const Params& p, Place at, int cycles) {
+QUERN_DEVICE Place later(const KernelParams& p, Place at, int cycles) {
   at.column += static_cast<i64>(p.slots.per_row) * kElements * cycles;
   at.true_row += static_cast<i64>(p.cycle_rows) * cycles;
   return at;
 }
 
 // The elements from that slot to the end of the operands.
-QUERN_DEVICE i64 left_after(const Params& p, const Place& at, int cycles) {
+QUERN_DEVICE i64 left_after(const KernelParams& p, const Place& at, int cycles) {
   return p.width - later(p, at, cycles).column;
 }
 
 // So that no read waits for a branch, a slot after the operands' last whole one is read where the thread's first one
 // is, and not stored.
-QUERN_DEVICE void run_cycles(const Params& p, const ThreadTile& tile) {
+QUERN_DEVICE void run_cycles(const KernelParams& p, const ThreadTile& tile) {
   const Place first = place(p, first_slot(p, tile));
   Operands operands[spec::unroll];
   if (!kPredicated && !first.whole()) return;
@@ -178,7 +197,7 @@ QUERN_DEVICE void run_cycles(const Params& p, const ThreadTile& tile) {
   for (int i = 0; i < spec::unroll; ++i) store_slot(first.whole() && has(i), p, later(p, first, i), operands[i]);
 }
 
-QUERN_DEVICE void run_slots(const Params& p, const ThreadTile& tile) {
+QUERN_DEVICE void run_slots(const KernelParams& p, const ThreadTile& tile) {
   Operands operands[spec::unroll];
   bool whole[spec::unroll];
 #pragma unroll
@@ -204,7 +223,7 @@ QUERN_DEVICE void run_slots(const Params& p, const ThreadTile& tile) {
 
 // The operands' last slot, where it is not whole: an element a thread, so that a small problem does not wait for one
 // after another.
-QUERN_DEVICE void run_tail(const Params& p) {
+QUERN_DEVICE void run_tail(const KernelParams& p) {
   Slot slot = {static_cast<u64>(p.width) / kElements, 0, 0, true};
   if constexpr (kCycles) {
     slot.row = divide(slot.index, p.by_cycle);
@@ -216,7 +235,7 @@ QUERN_DEVICE void run_tail(const Params& p) {
 
 // The tail is last: no read waits for the branch. It has a block after the others, which has no other slots, or in a
 // persistent kernel the first one.
-QUERN_DEVICE void run(const Params& p) {
+QUERN_DEVICE void run(const KernelParams& p) {
   for_tiles<kSlotsOfTile, spec::persistent>(
       p.slots, [&](const ThreadTile& tile) { kCycles ? run_cycles(p, tile) : run_slots(p, tile); });
   if constexpr (spec::has_tail) {

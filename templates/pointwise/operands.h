@@ -32,7 +32,10 @@ inline bool rounds_steps(const Pointwise& p) {
 
 // The bytes of the widest element of a full operand.
 std::int64_t widest_element(const Pointwise& p);
-// Elements per slot: the access to the widest operand is `vector` bytes; a ragged slot is one aligned access of out.
+// The same of all operands that are read or written in vectors, broadcasts along rows included.
+std::int64_t widest_vector_element(const Pointwise& p, const Config& c);
+// Elements per slot: the access to the widest operand is `vector` bytes; a ragged slot is one aligned access of out, of
+// two elements where a program has many inputs.
 std::int64_t slot_elements(const Pointwise& p, const Config& c);
 
 // In the order of the family's parameters.

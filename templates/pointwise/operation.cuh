@@ -15,6 +15,7 @@ using namespace common;
 using KernelParams = Params;
 
 constexpr int kInputs = 3, kOutputs = 1;
+constexpr int kAligned = 0;  // the output that ragged slots are aligned to
 enum { kX, kY, kBias };
 
 template <int I>
@@ -23,35 +24,37 @@ template <>
 struct Input<kX> {
   using Type = spec::X;
   static constexpr Spread kSpread = spec::x_spread;
-  QUERN_DEVICE static const void* base(const Params& p) { return p.x; }
-  QUERN_DEVICE static i64 stride(const Params& p) { return p.x_stride; }
+  QUERN_DEVICE static const void* base(const KernelParams& p) { return p.x; }
+  QUERN_DEVICE static i64 stride(const KernelParams& p) { return p.x_stride; }
 };
 template <>
 struct Input<kY> {
   using Type = spec::Y;
   static constexpr Spread kSpread = spec::y_spread;
-  QUERN_DEVICE static const void* base(const Params& p) { return p.y; }
-  QUERN_DEVICE static i64 stride(const Params& p) { return p.y_stride; }
+  QUERN_DEVICE static const void* base(const KernelParams& p) { return p.y; }
+  QUERN_DEVICE static i64 stride(const KernelParams& p) { return p.y_stride; }
 };
 template <>
 struct Input<kBias> {
   using Type = spec::Bias;
   static constexpr Spread kSpread = spec::bias_spread;
-  QUERN_DEVICE static const void* base(const Params& p) { return p.bias; }
-  QUERN_DEVICE static i64 stride(const Params& p) { return p.period; }
+  QUERN_DEVICE static const void* base(const KernelParams& p) { return p.bias; }
+  QUERN_DEVICE static i64 stride(const KernelParams& p) { return p.period; }
 };
 
 template <int I>
-struct Output {
+struct Output;
+template <>
+struct Output<0> {
   using Type = spec::Output;
-  QUERN_DEVICE static void* base(const Params& p) { return p.out; }
-  QUERN_DEVICE static i64 stride(const Params& p) { return p.out_stride; }
+  QUERN_DEVICE static void* base(const KernelParams& p) { return p.out; }
+  QUERN_DEVICE static i64 stride(const KernelParams& p) { return p.out_stride; }
 };
 
 // The `single` contract: the stored type decides how exact an activation must be.
 using Single = RoundingOf<sizeof(spec::Output)>::Type;
 
-QUERN_DEVICE void compute(const Params& p, const float (&in)[kInputs], float (&out)[kOutputs]) {
+QUERN_DEVICE void compute(const KernelParams& p, const float (&in)[kInputs], float (&out)[kOutputs]) {
   float z = in[kX];
   if constexpr (spec::torch) {
     if constexpr (spec::has_y) z = round_to<spec::Sum>(z + round_to<spec::Y>(p.multiplier * in[kY]));

@@ -1,4 +1,4 @@
-// The kernel's parameter struct. Read by host and kernel.
+// The kernel's parameter structs. Read by host and kernel.
 #ifndef QUERN_POINTWISE_PARAMS_H_
 #define QUERN_POINTWISE_PARAMS_H_
 
@@ -29,6 +29,27 @@ struct Params {
   unsigned tail_block;       // flat form: the block that has the operands' last slot, if that is not whole
   common::Divisor by_cycle;  // of slots
 };
+
+// Of a program. Its operands and numbers are as many as it has: the host writes the parts one after the other.
+struct ProgramShape {
+  long long width;   // as in Params, like the others
+  long long period;  // elements between rows of full operands, too: they are packed
+  common::Divisor32 by_period;
+  unsigned cycle_rows;
+  unsigned tail_block;
+  common::Divisor by_cycle;
+};
+template <int N>
+struct ProgramOperands {
+  common::Slots slots;
+  void* operands[N];  // the inputs, then the outputs
+};
+template <int N>
+struct ProgramNumbers {
+  float numbers[N];
+};
+template <int Operands, int Numbers>
+struct ProgramParams : ProgramOperands<Operands>, ProgramShape, ProgramNumbers<Numbers> {};
 
 // Of pass=backward.
 struct BackwardParams {

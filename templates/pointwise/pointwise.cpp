@@ -1,10 +1,11 @@
 #include "pointwise/pointwise.h"
 
 #include "common/activation_reference.h"
-#include "common/geometry.h"
 #include "common/host_types.h"
 #include "pointwise/backward.h"
+#include "pointwise/geometry.h"
 #include "pointwise/params.h"
+#include "pointwise/program_launch.h"
 #include "pointwise/space.h"
 #include "quern_embedded/pointwise.h"
 
@@ -55,15 +56,18 @@ Layout spread_layout(const Pointwise& p, Spread spread, DType dtype, std::int64_
   }
   return {};
 }
-Layout x_layout(const Pointwise& p) { return spread_layout(p, p.x_spread, p.dtype, p.x_stride); }
+Spread if_operation(const Pointwise& p, Spread spread) { return has_program(p) ? Spread::none : spread; }
+Layout x_layout(const Pointwise& p) { return spread_layout(p, if_operation(p, p.x_spread), p.dtype, p.x_stride); }
 Layout y_layout(const Pointwise& p) {
   return spread_layout(p, has_y(p) ? p.y_spread : Spread::none, y_dtype(p), p.y_stride);
 }
-Layout bias_layout(const Pointwise& p) { return spread_layout(p, p.bias_spread, bias_dtype(p), 0); }
+Layout bias_layout(const Pointwise& p) { return spread_layout(p, if_operation(p, p.bias_spread), bias_dtype(p), 0); }
 Layout full_layout(const Pointwise& p, bool present, DType dtype, std::int64_t row_stride) {
   return present ? spread_layout(p, Spread::full, dtype, row_stride) : Layout{};
 }
-Layout out_layout(const Pointwise& p) { return full_layout(p, !is_backward(p), out_dtype(p), p.out_stride); }
+Layout out_layout(const Pointwise& p) {
+  return full_layout(p, !is_backward(p) && !has_program(p), out_dtype(p), p.out_stride);
+}
 Layout gradient_layout(const Pointwise& p) { return full_layout(p, is_backward(p), out_dtype(p), p.out_stride); }
 Layout x_gradient_layout(const Pointwise& p) { return full_layout(p, is_backward(p), p.dtype, p.x_stride); }
 Layout y_gradient_layout(const Pointwise& p) {
@@ -74,6 +78,12 @@ Layout bias_gradient_layout(const Pointwise& p) {
 }
 Layout multiplier_gradient_layout(const Pointwise& p) {
   return p.multiplier_gradient == DType::none ? Layout{} : Layout::list(f32, 1);
+}
+
+template <int I>
+constexpr Scalar number_row(const char* name) {
+  return {name, offsetof(PointwiseArgs, numbers) + I * sizeof(float), "with expr: a number that it declares, in order",
+          [](const void* p) { return program::given_numbers(*static_cast<const Pointwise*>(p)) > I; }};
 }
 
 template <Layout (*F)(const Pointwise&)>
@@ -115,6 +125,9 @@ struct PointwiseFamily {
       integer_field("y_stride", offsetof(Pointwise, y_stride), 0, kMaxExtent, "elements between rows of y; 0: width"),
       integer_field("out_stride", offsetof(Pointwise, out_stride), 0, kMaxExtent,
                     "elements between rows of out; 0: width"),
+      text_field("expr", offsetof(Pointwise, expr), Pointwise{}.expr,
+                 "a program in place of op: \"out = relu(x + bias)\"; see templates/expression/README.md",
+                 &program::canonical),
   };
   static constexpr Operand kOperands[] = {
       {"x", Role::input, offsetof(PointwiseArgs, x), true, layout<x_layout>, "[rows, width] or as x_spread says",
@@ -136,6 +149,11 @@ struct PointwiseFamily {
        layout<multiplier_gradient_layout>, "[1]", "the sum of x_gradient times y"},
       {"workspace", Role::workspace, offsetof(PointwiseArgs, workspace), false, layout<backward::workspace_layout>,
        "[words]", "sums on their way: zeros, which each launch restores"},
+      {"inputs", Role::input, offsetof(PointwiseArgs, inputs), true, &layout_of<Pointwise, program::input_layout>,
+       "[rows, width], [width], [rows] or [1]", "with expr: its operands, as they are first named",
+       &program::input_count},
+      {"outputs", Role::output, offsetof(PointwiseArgs, outputs), true, &layout_of<Pointwise, program::output_layout>,
+       "[rows, width]", "with expr: its outputs", &program::output_count},
   };
   static constexpr Scalar kScalars[] = {
       {"multiplier", offsetof(PointwiseArgs, multiplier), "of y; with op=add_mul_act",
@@ -144,6 +162,22 @@ struct PointwiseFamily {
        [](const void* p) {
          return common::takes_alpha(static_cast<int>(static_cast<const Pointwise*>(p)->activation));
        }},
+      number_row<0>("number_0"),
+      number_row<1>("number_1"),
+      number_row<2>("number_2"),
+      number_row<3>("number_3"),
+      number_row<4>("number_4"),
+      number_row<5>("number_5"),
+      number_row<6>("number_6"),
+      number_row<7>("number_7"),
+      number_row<8>("number_8"),
+      number_row<9>("number_9"),
+      number_row<10>("number_10"),
+      number_row<11>("number_11"),
+      number_row<12>("number_12"),
+      number_row<13>("number_13"),
+      number_row<14>("number_14"),
+      number_row<15>("number_15"),
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(PointwiseArgs, rows), nullptr}};
   static constexpr Parameter kParameters[] = {
@@ -202,11 +236,15 @@ struct PointwiseFamily {
   static Table<SourceFile> sources() { return embedded::pointwise_sources(); }
 
   static std::string check(const Pointwise& p) {
+    if (has_program(p))
+      if (std::string sentence = program::check(p); !sentence.empty()) return sentence;
     if (p.width > kMaxWidth) return "width is too large: a row may have 2^31 elements; say the same with more rows";
     if (!is_backward(p) && p.out_stride != 0 && p.out_stride < p.width)
       return "out_stride is below width, so rows of out would overlap";
     return backward::check(p);
   }
+  // A program's text needs no second look, and no rule on it is about rows.
+  static std::string check_extents(const Pointwise& p) { return has_program(p) ? std::string() : check(p); }
 
   static int variants(const Pointwise& p, const Target& target, const DeviceModel& model,
                       Variant (&out)[kMaxVariants]) {
@@ -224,23 +262,13 @@ struct PointwiseFamily {
   static std::uint32_t alignment(const Pointwise& p, int operand, const Config& config) {
     if (is_backward(p)) return backward::alignment(p, operand, config);
     if (config[kForm] == kRagged) return 1;
-    std::int64_t widest = widest_element(p);
-    if (config[kForm] == kRows && p.x_spread == Spread::row)
-      widest = std::max<std::int64_t>(widest, quern::bytes(p.dtype));
-    if (config[kForm] == kRows && has_y(p) && p.y_spread == Spread::row)
-      widest = std::max<std::int64_t>(widest, quern::bytes(y_dtype(p)));
-    if (config[kForm] == kRows && has_bias(p)) widest = std::max<std::int64_t>(widest, quern::bytes(bias_dtype(p)));
-    return static_cast<std::uint32_t>(widest * slot_elements(p, config));
+    return static_cast<std::uint32_t>(widest_vector_element(p, config) * slot_elements(p, config));
   }
 
   static void specialize(const Pointwise& p, const Target&, const Config& config, Spec& spec) {
     if (is_backward(p)) return backward::specialize(p, config, spec);
-    const auto spread = [&](const char* name, Spread value) {
-      spec.choice("pointwise::Spread", name, kBiasSpreads[static_cast<int>(value)]);
-    };
     const std::int64_t elements = slot_elements(p, config);
     const bool periodic = has_cycles(p, config);
-    spec.integer("params_bytes", sizeof(pointwise::Params));
     spec.integer("max_threads", common::kMaxThreads);
     spec.flag("flat", config[kForm] == kFlat);
     spec.flag("ragged", config[kForm] == kRagged);
@@ -255,6 +283,15 @@ struct PointwiseFamily {
     spec.flag("persistent", config[kPersistent] == 1);
     // Else CUDA 12.9 limits a persistent kernel to 40 registers on sm_120, for three blocks, and spills in the loop.
     spec.integer("resident_blocks", config[kPersistent] == 1 ? 2 : 0);
+    has_program(p) ? program::specialize(p, spec) : specialize_operation(p, spec);
+    spec.part("pointwise/forward.cuh");
+  }
+
+  static void specialize_operation(const Pointwise& p, Spec& spec) {
+    const auto spread = [&](const char* name, Spread value) {
+      spec.choice("pointwise::Spread", name, kBiasSpreads[static_cast<int>(value)]);
+    };
+    spec.integer("params_bytes", sizeof(pointwise::Params));
     spec.type("X", common::spec_type(p.dtype));
     spec.type("Y", common::spec_type(has_y(p) ? y_dtype(p) : f32));
     spec.type("Bias", common::spec_type(has_bias(p) ? bias_dtype(p) : f32));
@@ -270,21 +307,12 @@ struct PointwiseFamily {
     spec.header("common/activations.cuh");
     spec.header("pointwise/params.h");
     spec.part("pointwise/operation.cuh");
-    spec.part("pointwise/forward.cuh");
   }
 
   static void launch(const Pointwise& p, const Args& a, const DeviceModel& model, const Config& config,
                      Launch& launch) {
     if (is_backward(p)) return backward::launch(p, a, model, config, launch);
-    const bool flat = config[kForm] == kFlat;
-    const std::int64_t elements = slot_elements(p, config);
-    // Without broadcasts a packed ragged problem is one row, with one head and one tail.
-    const bool one_row = flat || (config[kForm] == kRagged && packed(p) && !has_periodic(p) &&
-                                  p.rows * p.width / elements + 2 < kMostSlots);
-    const std::int64_t rows = one_row ? std::min<std::int64_t>(p.rows, 1) : p.rows;
-    const std::int64_t width = one_row ? p.rows * p.width : p.width;
-    const std::int64_t head = config[kForm] == kRagged ? elements - 1 : 0;
-    const std::int64_t slots = flat ? width / elements : (width + head + elements - 1) / elements;
+    if (has_program(p)) return program::launch(p, a, model, config, launch);
     auto& params = launch.make_params<pointwise::Params>();
     params.x = a.x.data;
     params.y = a.y.data;
@@ -293,42 +321,13 @@ struct PointwiseFamily {
     params.x_stride = stride(p, p.x_stride);
     params.y_stride = stride(p, p.y_stride);
     params.out_stride = stride(p, p.out_stride);
-    params.width = width;
-    params.period = p.width;
     params.multiplier = a.multiplier;
     params.alpha = common::alpha_or_default(static_cast<int>(p.activation), a.alpha);
-    const bool empty = p.rows == 0 || p.width == 0;
-    const bool cycles = has_cycles(p, config) && !empty;
-    if (cycles)
-      set_cycles(p, config, params);
-    else
-      params.slots = flat ? common::make_slots(empty ? 0 : static_cast<std::uint64_t>(slots), 1)
-                          : common::make_slots(empty ? 0 : static_cast<std::uint64_t>(rows),
-                                               static_cast<std::uint64_t>(std::max<std::int64_t>(1, slots)));
-    common::launch_slots(params.slots, cycles ? 1 : config[kUnroll], config[kThreads], model, launch);
-    common::limit_grid(config[kBlocksPerSm], model, launch);
-    params.tail_block = ~0u;
-    if (has_tail(p, config) && width % elements != 0) {
-      launch.empty = false;
-      if (config[kPersistent] == 1 && launch.grid[0] != 0)
-        params.tail_block = 0;
-      else
-        params.tail_block = launch.grid[0]++;
-    }
-  }
-
-  static void set_cycles(const Pointwise& p, const Config& config, pointwise::Params& params) {
-    const std::int64_t elements = slot_elements(p, config);
-    const std::int64_t rows = cycle_rows(p, elements);
-    const std::int64_t group = rows * config[kUnroll];
-    params.cycle_rows = static_cast<unsigned>(rows);
-    params.by_period = common::make_divisor32(static_cast<std::uint64_t>(p.width));
-    const auto slots = static_cast<std::uint64_t>(rows * p.width / elements);
-    params.slots = common::make_slots(static_cast<std::uint64_t>((p.rows + group - 1) / group), slots);
-    if (has_tail(p, config)) params.by_cycle = common::make_divisor(slots);
+    set_work(p, model, config, params, launch);
   }
 
   static void reference(const Pointwise& p, const Args& a) {
+    if (has_program(p)) return program::reference(p, a);
     is_backward(p) ? backward::reference(p, a) : pointwise::reference(p, a);
   }
 
@@ -337,6 +336,7 @@ struct PointwiseFamily {
   // near -1 is an ulp of 1 in the stored type, times x / 2.
   static Tolerance tolerance(const Pointwise& p, int operand) {
     if (is_backward(p)) return backward::tolerance(p, kOperands[operand].name);
+    if (has_program(p)) return program::tolerance(p);
     const ActivationRow& row = kActivationRows[static_cast<int>(p.activation)];
     if (row.ulps == 0) return {};
     if (rounds_steps(p) && biased_dtype(p) != f32) return {1.0, biased_dtype(p) == bf16 ? 0x1p-6 : 0x1p-9};
@@ -345,8 +345,10 @@ struct PointwiseFamily {
   }
 
   static std::int64_t bytes(const Pointwise& p) {
+    if (has_program(p)) return program::bytes(p);
     std::int64_t total = 0;
     for (const Operand& o : kOperands) {
+      if (o.count != nullptr) continue;  // of programs
       const Layout l = o.layout(&p);
       if (l.dtype != DType::none && o.role != Role::workspace) total += l.elements() * quern::bytes(l.dtype);
     }

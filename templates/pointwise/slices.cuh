@@ -57,7 +57,7 @@ constexpr bool kCycles = spec::flat && spec::has_period;
 
 // The row and column in the matrix of an element of a slot; in the flat form it may be in a later row. Columns are
 // below 2^31.
-QUERN_DEVICE void true_place(const Params& p, const Place& at, int i, i64& row, i64& column) {
+QUERN_DEVICE void true_place(const KernelParams& p, const Place& at, int i, i64& row, i64& column) {
   row = at.true_row;
   column = at.true_column + i;
   if constexpr (kCycles) {
@@ -76,7 +76,7 @@ QUERN_DEVICE void true_place(const Params& p, const Place& at, int i, i64& row, 
 
 // Where an element of an operand is, at any address. The operand is not absent.
 template <class T, Spread S>
-QUERN_DEVICE const T* element_at(const void* base, i64 stride, const Params& p, const Place& at, int i) {
+QUERN_DEVICE const T* element_at(const void* base, i64 stride, const KernelParams& p, const Place& at, int i) {
   const T* const from = static_cast<const T*>(base);
   if constexpr (S == Spread::full) {
     return from + offset_of(at, stride) + i;
@@ -90,7 +90,7 @@ QUERN_DEVICE const T* element_at(const void* base, i64 stride, const Params& p, 
 }
 
 template <class T, Spread S>
-QUERN_DEVICE float element_of(const void* base, i64 stride, const Params& p, const Place& at, int i) {
+QUERN_DEVICE float element_of(const void* base, i64 stride, const KernelParams& p, const Place& at, int i) {
   if constexpr (S == Spread::none)
     return 0;
   else
@@ -122,7 +122,7 @@ QUERN_DEVICE constexpr Read read_of() {
 // has read them: at the ends of rows it may fail. A predicated one reads nothing if the slot is not whole.
 template <class T, Spread S, Read R = read_of<T, S>()>
 struct Slice {
-  QUERN_DEVICE bool read(const void*, i64, const Params&, const Place&) { return true; }
+  QUERN_DEVICE bool read(const void*, i64, const KernelParams&, const Place&) { return true; }
   QUERN_DEVICE void values(float (&out)[kElements]) const {
 #pragma unroll
     for (int i = 0; i < kElements; ++i) out[i] = 0;
@@ -132,7 +132,7 @@ struct Slice {
 template <class T, Spread S>
 struct Slice<T, S, Read::one> {
   T value;
-  QUERN_DEVICE bool read(const void* base, i64, const Params&, const Place& at) {
+  QUERN_DEVICE bool read(const void* base, i64, const KernelParams&, const Place& at) {
     const T* const from = static_cast<const T*>(base) + (S == Spread::column ? at.row : 0);
     value = element(at.whole(), from);
     return true;
@@ -146,7 +146,7 @@ struct Slice<T, S, Read::one> {
 template <class T, Spread S>
 struct Slice<T, S, Read::vector> {
   Vector<sizeof(T) * kElements> bits;
-  QUERN_DEVICE bool read(const void* base, i64 stride, const Params&, const Place& at) {
+  QUERN_DEVICE bool read(const void* base, i64 stride, const KernelParams&, const Place& at) {
     const T* const from = static_cast<const T*>(base) + (S == Spread::full ? offset_of(at, stride) : at.column);
     bits = read_if < sizeof(T) * kElements, S == Spread::full ? kLoad : LoadHint::plain > (at.whole(), from);
     return true;
@@ -157,7 +157,7 @@ struct Slice<T, S, Read::vector> {
 template <class T, Spread S>
 struct Slice<T, S, Read::each> {
   T elements[kElements];
-  QUERN_DEVICE bool read(const void* base, i64 stride, const Params& p, const Place& at) {
+  QUERN_DEVICE bool read(const void* base, i64 stride, const KernelParams& p, const Place& at) {
 #pragma unroll
     for (int i = 0; i < kElements; ++i) elements[i] = element(at.whole(), element_at<T, S>(base, stride, p, at, i));
     return true;
@@ -189,7 +189,7 @@ struct Window {
 template <class T, Spread S>
 struct Slice<T, S, Read::shifted> {
   Window window;
-  QUERN_DEVICE bool read(const void* base, i64 stride, const Params& p, const Place& at) {
+  QUERN_DEVICE bool read(const void* base, i64 stride, const KernelParams& p, const Place& at) {
     const T* const begin = static_cast<const T*>(base) + (S == Spread::full ? static_cast<i64>(at.row) * stride : 0);
     return window.read(begin + at.column, begin, begin + p.width);
   }
@@ -198,7 +198,7 @@ struct Slice<T, S, Read::shifted> {
 
 template <class T, Spread S>
 struct Slice<T, S, Read::shared> : Slice<T, S, Read::each> {
-  QUERN_DEVICE bool read(const void* base, i64 stride, const Params& p, const Place& at) {
+  QUERN_DEVICE bool read(const void* base, i64 stride, const KernelParams& p, const Place& at) {
     if constexpr (S != Spread::row || !spec::rows_hold_slots) return Slice<T, S, Read::each>::read(base, stride, p, at);
     // A slot is in at most two rows: one comparison and one addition an element.
     const u32 column = static_cast<u32>(at.true_column), period = static_cast<u32>(p.period);

@@ -125,6 +125,43 @@ TEST_F(PointwiseCompile, TheRaggedFormStoresWholeVectorsToo) {
   }
 }
 
+// Rows, flat and ragged, of few and many operands, of one type and of several.
+TEST_F(PointwiseCompile, Programs) {
+  const char* const programs[] = {
+      "m: number; out = relu(x + m * y + b)",
+      "b: f32 row; c: column; out = gelu((x + b) * c)",
+      "a = x + y; b: f32; b = x - y; c: e4m3; c = silu(x * y)",
+      "out = a + b + c + d + e + f + g + h + i + j + k + l + m + n + o + p",
+      "r: row; a = x * r; b = x + r; c = x / r; d: f32; d = min(x, r); e = -x; f = abs(x); g = sign(x); h = exp(x)",
+      "x: e4m3; y: e5m2; out: f16; out = tanh(x) * y",
+      "out = 0.5"};
+  std::vector<Job> jobs;
+  for (const char* program : programs) {
+    for (const int width : {4096, 4097}) {
+      for (const char* type : {"bf16", "f32"})
+        jobs.push_back({cat("pointwise width=", width, " dtype=", type, " expr=\"", program, "\""),
+                        kArchitectures[(jobs.size() + jobs.size() / 4) % 4]});
+    }
+  }
+  expect_each_good(jobs);
+}
+
+TEST_F(PointwiseCompile, ProgramsReadAndWriteWholeVectors) {
+  const Compiled rows = compile("pointwise width=4096 expr=\"b: row; a = relu(x + y + b); c = x - y\"", "sm_90a");
+  ASSERT_EQ(rows.error, "");
+  EXPECT_EQ(rows.result.images[0].variant, "rows");
+  EXPECT_EQ(widths(rows, 0, false), "16");
+  EXPECT_EQ(accesses(rows, 0, false, 16), 3);
+  EXPECT_EQ(accesses(rows, 0, true, 16), 2);
+  const Compiled flat = compile("pointwise width=4097 expr=\"a = relu(x + y); c = x - y\"", "sm_90a");
+  ASSERT_EQ(flat.error, "");
+  EXPECT_EQ(flat.result.images[0].variant, "flat");
+  EXPECT_EQ(accesses(flat, 0, false, 16), 2);
+  EXPECT_EQ(accesses(flat, 0, true, 16), 2);
+  EXPECT_EQ(flat.result.images[1].variant, "ragged");
+  EXPECT_EQ(accesses(flat, 1, true, 16), 2) << "the second output where it is aligned";
+}
+
 // Types, roundings and sums in turn.
 TEST_F(PointwiseCompile, GradientsOfEveryActivation) {
   const char* const sums[] = {"", " bias_gradient=f32", " op=add_mul_act multiplier_gradient=f32",

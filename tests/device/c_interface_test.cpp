@@ -122,16 +122,27 @@ std::vector<Case> few(const std::vector<Case>& table) {
 }
 
 TEST_F(CInterface, EveryFamilyGivesItsReference) {
-  for (const auto& table : {gather_cases(),        scatter_cases(),
-                            pointwise_cases(),     glu_cases(),
-                            mxfp8_cases(),         mxfp8_dequantize_cases(),
-                            mx_scales_cases(),     row_pad_cases(),
-                            multi_row_pad_cases(), moe_map_cases(),
-                            moe_permute_cases(),   moe_unpermute_cases(),
-                            chunk_sort_cases(),    index_sort_cases(),
-                            hash_table_cases(),    concat_cases(),
-                            interaction_cases(),   rope_cases(),
-                            embedding_cases(),     embedding_backward_cases()}) {
+  for (const auto& table : {gather_cases(),
+                            scatter_cases(),
+                            pointwise_cases(),
+                            glu_cases(),
+                            mxfp8_cases(),
+                            mxfp8_dequantize_cases(),
+                            mx_scales_cases(),
+                            row_pad_cases(),
+                            multi_row_pad_cases(),
+                            moe_map_cases(),
+                            moe_permute_cases(),
+                            moe_unpermute_cases(),
+                            chunk_sort_cases(),
+                            index_sort_cases(),
+                            hash_table_cases(),
+                            concat_cases(),
+                            interaction_cases(),
+                            rope_cases(),
+                            embedding_cases(),
+                            embedding_backward_cases(),
+                            pointwise_program_cases()}) {
     for (const Case& c : few(table)) check(c);
   }
 }

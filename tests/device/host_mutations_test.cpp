@@ -100,12 +100,11 @@ TEST_F(HostMutations, AnOffByOneStoreIsNamedWithItsArgumentAndLine) {
 
 // The result is right; the access log is not.
 TEST_F(HostMutations, AnUnvectorizedStoreIsSeenInTheAccesses) {
-  const Mutant mutant(
-      Pointwise::family(), "pointwise/forward.cuh",
-      "store_if<sizeof(T) * kElements, kStore>(wanted, out_at<N - 1>(p, at), pack<T, kElements>(numbers[N - 1]));",
-      "for (int i = 0; wanted && i < kElements; ++i)\n"
-      "      store<sizeof(T), kStore>(out_at<N - 1>(p, at) + i,\n"
-      "        bit_cast<Vector<sizeof(T)>>(from_compute<T>(numbers[N - 1][i])));");
+  const Mutant mutant(Pointwise::family(), "pointwise/forward.cuh",
+                      "store_if<sizeof(T) * kElements, kStore>(wanted, out, pack<T, kElements>(numbers[N - 1]));",
+                      "for (int i = 0; wanted && i < kElements; ++i)\n"
+                      "      store<sizeof(T), kStore>(out + i,\n"
+                      "        bit_cast<Vector<sizeof(T)>>(from_compute<T>(numbers[N - 1][i])));");
   const auto worst_store = [&](const Family& family) {
     const LoggedAccesses log(driver());
     EXPECT_EQ(verdict(family, "rows=40 width=264"), "");

@@ -28,6 +28,7 @@ Case with(const std::string& config, const std::string& problem, int offset = 0)
 std::vector<Case> gather_cases();
 std::vector<Case> scatter_cases();
 std::vector<Case> pointwise_cases();
+std::vector<Case> pointwise_program_cases();
 std::vector<Case> glu_cases();
 std::vector<Case> skeleton_cases();
 // The shapes that torchao and TransformerEngine test, and others.

@@ -93,15 +93,27 @@ TEST_F(Allocations, ALaunchMakesNone) {
   Runtime runtime(options());
   const auto gather = runtime.prepare(Gather{});
   const auto pointwise = runtime.prepare(Pointwise{});
+  const auto program = runtime.prepare(Pointwise{.expr = "m: number; b: row; out = relu(x + m * y + b)"});
+  const auto second = runtime.prepare(Pointwise{.expr = "out = x"});
   const GatherArgs args = gather_args();
   const PointwiseArgs other = pointwise_args();
+  const In inputs[] = {other.x, other.x, other.bias};
+  PointwiseArgs of_program;
+  of_program.inputs = {inputs, 3};
+  of_program.outputs = {&other.out, 1};
+  of_program.rows = 1;  // none overlaps
+  PointwiseArgs of_second = of_program;
+  of_second.inputs.count = 1;
   EXPECT_EQ(allocations_of([&] {
               gather.launch(nullptr, args);
               pointwise.launch(nullptr, other);
               (void)gather.try_launch(nullptr, args);
+              program.launch(nullptr, of_program);
+              second.launch(nullptr, of_second);
+              program.launch(nullptr, of_program);
             }),
             0);
-  EXPECT_EQ(null_driver().launches, 3);
+  EXPECT_EQ(null_driver().launches, 6);
 }
 
 TEST_F(Allocations, PrepareOfAKnownProblemMakesNone) {

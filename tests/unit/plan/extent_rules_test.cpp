@@ -56,7 +56,7 @@ TEST_P(ExtentRules, RefuseWhatAllRulesRefuse) {
   const Family& family = *GetParam();
   std::mt19937_64 random(7);
   int accepted = 0, refused = 0;
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 40000; ++i) {
     AnyProblem p = some_open_problem(family, random);
     const std::vector<const Field*> open = open_extents(family, p.data());
     if (open.empty() || !family.check(p.data()).empty()) continue;

@@ -131,7 +131,8 @@ TEST(LaunchOperands, RulesBetweenFieldsHoldForTheLaunchsExtentsToo) {
 TEST(LaunchOperands, AFixedSpanIsThatOfEveryLaunch) {
   std::uint64_t draw = 0;
   int open_plans = 0, fixed = 0, asked_again = 0;
-  for (const auto& cases : {test::gather_cases(), test::pointwise_cases(), test::mxfp8_cases()}) {
+  for (const auto& cases :
+       {test::gather_cases(), test::pointwise_cases(), test::pointwise_program_cases(), test::mxfp8_cases()}) {
     for (const test::Case& each : cases) {
       AnyProblem open = problem(each.problem);
       for (const Field& field : open.family().fields) {
@@ -145,7 +146,7 @@ TEST(LaunchOperands, AFixedSpanIsThatOfEveryLaunch) {
       for (const PlanState::BoundOperand& bound : plan.operands) {
         (bound.fixed ? fixed : asked_again) += 1;
         if (!bound.fixed) continue;
-        EXPECT_EQ(bound.span, bound.operand->layout(closed.data()).span_bytes())
+        EXPECT_EQ(bound.span, bound.operand->layout(closed.data(), bound.entry).span_bytes())
             << bound.operand->name << " of " << open.text();
       }
     }

@@ -247,7 +247,7 @@ TEST(Compare, TheReportOfGatherIsAnOutputToo) {
 
 std::string bytes_of(const HostOperands& host) {
   std::string all;
-  for (int i = 0; i < host.family().operands.count; ++i) {
+  for (int i = 0; i < host.size(); ++i) {
     if (host.bytes(i) > 0)
       all.append(reinterpret_cast<const char*>(host.data(i)), static_cast<std::size_t>(host.bytes(i)));
   }

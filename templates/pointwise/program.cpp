@@ -1,0 +1,198 @@
+#include "pointwise/program.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <iterator>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "common/activation_reference.h"
+#include "common/host_types.h"
+#include "expression/emit.h"
+#include "expression/print.h"
+
+namespace quern::pointwise::program {
+namespace {
+
+using expression::Form;
+using expression::Kind;
+using expression::Node;
+using expression::Op;
+using expression::Parsed;
+using expression::Program;
+
+Spread spread_of(Kind kind) {
+  if (kind == Kind::row) return Spread::row;
+  if (kind == Kind::column) return Spread::column;
+  return kind == Kind::scalar ? Spread::scalar : Spread::full;
+}
+
+// Functions that every device computes to the same bit; of activations those whose bound in the table is 0.
+bool is_exact(const expression::Function& f) {
+  constexpr std::string_view kExact[] = {"abs",  "sqrt",   "reciprocal", "square", "sign", "floor", "ceil", "trunc",
+                                         "rint", "detach", "min",        "max",    "fma",  "clamp", "where"};
+  if (f.form == Form::activation) {
+    for (const common::ActivationRow& row : common::kActivationRows) {
+      if (std::string_view(row.name) == f.name) return row.ulps == 0;
+    }
+  }
+  if (f.form != Form::call) return f.form != Form::slope;
+  return std::find(std::begin(kExact), std::end(kExact), f.name) != std::end(kExact);
+}
+
+bool is_inexact(const Node& node) { return node.op == Op::call && !is_exact(node.row()); }
+
+void add_entries(const Program& program, Summary& s) {
+  for (const expression::Operand& input : program.inputs) {
+    if (!input.in_memory()) continue;
+    s.entries[s.inputs++] = {input.dtype, spread_of(input.kind)};
+    s.full_inputs += input.kind == Kind::full ? 1 : 0;
+    s.has_row = s.has_row || input.kind == Kind::row;
+    s.has_column = s.has_column || input.kind == Kind::column;
+  }
+  for (const expression::Output& output : program.outputs)
+    s.entries[s.inputs + s.outputs++] = {output.dtype, spread_of(output.kind)};
+}
+
+void add_numbers(const Program& program, Summary& s) {
+  std::vector<int> given(program.inputs.size(), -1);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (!program.inputs[i].in_memory()) given[i] = s.given++;
+  }
+  for (const expression::Number& number : expression::numbers(program)) {
+    const int place = number.operand < 0 ? -1 : given[static_cast<std::size_t>(number.operand)];
+    s.values[s.numbers++] = {number.source, place, number.value};
+  }
+}
+
+Summary summary_of(const Program& program) {
+  Summary s;
+  add_entries(program, s);
+  add_numbers(program, s);
+  for (const Node& node : program.tree.nodes()) s.inexact += is_inexact(node) ? 1 : 0;
+  return s;
+}
+
+// ---- The texts that were seen
+
+using Expr = decltype(Pointwise::expr);
+
+struct Known {
+  std::string text;
+  Summary summary;
+  Expr canonical;
+  const Known* next;
+};
+
+Known* make_known(std::string_view text) {
+  const Parsed parsed = expression::parse(text);
+  if (!parsed) return new Known{std::string(text), {}, text, nullptr};
+  const std::string printed = expression::print(parsed.program);
+  const bool fits = printed.size() <= sizeof(Expr::bytes);
+  return new Known{std::string(text), summary_of(parsed.program), fits ? std::string_view(printed) : text, nullptr};
+}
+
+constinit std::atomic<const Known*> known_texts[256] = {};
+constinit thread_local const Known* last_known = nullptr;
+
+const Known& find_or_make(std::string_view text) {
+  std::atomic<const Known*>& first = known_texts[hash64(text.data(), text.size()) % std::size(known_texts)];
+  for (const Known* each = first.load(std::memory_order_acquire); each != nullptr; each = each->next) {
+    if (each->text == text) return *each;
+  }
+  Known* const made = make_known(text);
+  made->next = first.load(std::memory_order_relaxed);
+  while (!first.compare_exchange_weak(made->next, made, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  return *made;
+}
+
+const Known& known(std::string_view text) {
+  if (last_known == nullptr || last_known->text != text) last_known = &find_or_make(text);
+  return *last_known;
+}
+
+}  // namespace
+
+const Summary& summary(const Pointwise& p) { return known(p.expr.view()).summary; }
+
+Program parsed(const Pointwise& p) { return expression::parse(p.expr.view()).program; }
+
+std::string_view canonical(const void* value) {
+  const Expr& text = known(static_cast<const Expr*>(value)->view()).canonical;
+  return {reinterpret_cast<const char*>(&text), sizeof(text.count) + text.view().size()};
+}
+
+namespace {
+
+// The fields that a program goes with; all others are of the operations.
+bool goes_with_program(std::string_view field) {
+  return field == "rows" || field == "width" || field == "dtype" || field == "expr";
+}
+
+std::string unused_field(const Pointwise& p) {
+  const Family& family = Pointwise::family();
+  const auto* const given = reinterpret_cast<const unsigned char*>(&p);
+  const auto* const usual = static_cast<const unsigned char*>(family.default_problem);
+  for (const Field& field : family.fields) {
+    const std::size_t size = field.kind == FieldKind::integer ? sizeof(std::int64_t) : 1;
+    if (goes_with_program(field.name) || std::memcmp(given + field.offset, usual + field.offset, size) == 0) continue;
+    return cat(field.name, " is not for a problem with expr, whose program says it all; leave ", field.name, " out");
+  }
+  return {};
+}
+
+std::string reduction(const Program& program) {
+  for (const Node& node : program.tree.nodes()) {
+    if (node.is_reduction())
+      return cat("expr has the reduction ", node.row().name,
+                 ", which pointwise does not have: it computes element by element");
+  }
+  for (const expression::Output& output : program.outputs) {
+    if (output.kind != Kind::full)
+      return cat("expr has the output ", output.name, " of kind ", name(output.kind),
+                 ", which pointwise does not have: its outputs are full, [rows, width]");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string check(const Pointwise& p) {
+  const Parsed parsed = expression::parse(p.expr.view());
+  if (!parsed) return cat("expr is no program: ", parsed.error.text());
+  if (std::string sentence = reduction(parsed.program); !sentence.empty()) return sentence;
+  const std::size_t size = expression::print(parsed.program).size();
+  if (size > sizeof(Expr::bytes))
+    return cat("expr takes ", size, " letters as it is kept, with each common part once; at most ", sizeof(Expr::bytes),
+               " are possible");
+  return unused_field(p);
+}
+
+int inexact_in_fp32(const Pointwise& p) {
+  const Program program = parsed(p);
+  std::vector<bool> counts(program.tree.nodes().size());
+  for (const Node& node : program.tree.nodes()) {
+    for (const expression::Id id : node.used()) counts[static_cast<std::size_t>(id)] = true;
+  }
+  for (const expression::Output& output : program.outputs) {
+    const DType dtype = output.dtype == DType::none ? p.dtype : output.dtype;
+    if (!expression::stores_narrow(program.tree[output.value], dtype))
+      counts[static_cast<std::size_t>(output.value)] = true;
+  }
+  int count = 0;
+  for (expression::Id id = 0; id < program.tree.size(); ++id)
+    count += counts[static_cast<std::size_t>(id)] && is_inexact(program.tree[id]) ? 1 : 0;
+  return count;
+}
+
+std::string name_of(const Pointwise& p, int entry) {
+  const Program program = parsed(p);
+  for (const expression::Operand& input : program.inputs) {
+    if (input.in_memory() && entry-- == 0) return input.name;
+  }
+  return program.outputs[static_cast<std::size_t>(entry)].name;
+}
+
+}  // namespace quern::pointwise::program

@@ -1,0 +1,75 @@
+// The program in a problem's field expr, and what of it each launch needs, which no launch parses again.
+#ifndef QUERN_POINTWISE_PROGRAM_H_
+#define QUERN_POINTWISE_PROGRAM_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "expression/program.h"
+#include "pointwise/pointwise.h"
+
+namespace quern::pointwise {
+
+inline bool has_program(const Pointwise& p) { return p.expr.count != 0; }
+
+namespace program {
+
+struct Entry {
+  DType dtype;  // none: the problem's
+  Spread spread;
+};
+
+// A number of the launch.
+struct Number {
+  expression::Number::Source source;
+  int given;    // of an operand: its place in PointwiseArgs::numbers
+  float value;  // of a literal
+};
+
+struct Summary {
+  int inputs = 0;  // in memory
+  int outputs = 0;
+  int numbers = 0;
+  int given = 0;            // those of them that a launch gives
+  int inexact = 0;          // operations whose results are not the same on all devices
+  int full_inputs = 0;      // inputs of all of [rows, width]
+  bool has_row = false;     // an input is a row
+  bool has_column = false;  // an input is a column
+  Entry entries[expression::kMostOperands + expression::kMostOutputs] = {};  // the inputs, then the outputs
+  Number values[expression::kMostNumbers] = {};
+
+  int operands() const { return inputs + outputs; }
+};
+
+// Of the problem's program, if it is right; else it has no operands. A thread that asks for one program again compares
+// its text; each text is parsed once, and is then kept until the process ends.
+const Summary& summary(const Pointwise& p);
+
+inline int given_numbers(const Pointwise& p) { return has_program(p) ? summary(p).given : 0; }
+
+inline DType dtype_of(const Pointwise& p, const Entry& entry) {
+  return entry.dtype == DType::none ? p.dtype : entry.dtype;
+}
+
+// REQUIRES: check(p) is "".
+expression::Program parsed(const Pointwise& p);
+
+// The bytes of the text that all spellings of a program have in common; of a text that is no program its own. `value`
+// is Pointwise::expr.
+std::string_view canonical(const void* value);
+
+// "" or why the program is refused.
+std::string check(const Pointwise& p);
+
+// Those of Summary::inexact that are computed in fp32: without activations that are only the last operation of outputs
+// of less.
+int inexact_in_fp32(const Pointwise& p);
+
+// "x", "out": the name in the program of each operand, inputs first.
+std::string name_of(const Pointwise& p, int entry);
+
+}  // namespace program
+}  // namespace quern::pointwise
+
+#endif  // QUERN_POINTWISE_PROGRAM_H_

@@ -1,0 +1,188 @@
+#include "pointwise/program_launch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/text.h"
+#include "common/host_types.h"
+#include "expression/emit.h"
+#include "pointwise/geometry.h"
+#include "pointwise/params.h"
+#include "quern/error.h"
+
+namespace quern::pointwise::program {
+
+// ---- Operands
+
+namespace {
+
+Layout layout_of(const Pointwise& p, const Entry& entry) {
+  const DType dtype = dtype_of(p, entry);
+  if (entry.spread == Spread::full) return Layout::matrix(dtype, p.rows, p.width, p.width);
+  if (entry.spread == Spread::row) return Layout::list(dtype, p.width);
+  return Layout::list(dtype, entry.spread == Spread::column ? p.rows : 1);
+}
+
+}  // namespace
+
+Layout input_layout(const Pointwise& p, int entry) {
+  const Summary& s = summary(p);
+  return entry < s.inputs ? layout_of(p, s.entries[entry]) : Layout{};
+}
+Layout output_layout(const Pointwise& p, int entry) {
+  const Summary& s = summary(p);
+  return entry < s.outputs ? layout_of(p, s.entries[s.inputs + entry]) : Layout{};
+}
+int input_count(const void* p) {
+  const auto& problem = *static_cast<const Pointwise*>(p);
+  return has_program(problem) ? summary(problem).inputs : 0;
+}
+int output_count(const void* p) {
+  const auto& problem = *static_cast<const Pointwise*>(p);
+  return has_program(problem) ? summary(problem).outputs : 0;
+}
+
+std::int64_t bytes(const Pointwise& p) {
+  const Summary& s = summary(p);
+  std::int64_t total = 0;
+  for (int i = 0; i < s.operands(); ++i)
+    total += layout_of(p, s.entries[i]).elements() * quern::bytes(dtype_of(p, s.entries[i]));
+  return total;
+}
+
+// ---- The image
+
+namespace {
+
+// The host writes the kernel's parameters part by part, each where ProgramParams has it.
+std::size_t shape_offset(const Summary& s) {
+  return sizeof(common::Slots) + static_cast<std::size_t>(s.operands()) * sizeof(void*);
+}
+std::size_t numbers_offset(const Summary& s) { return shape_offset(s) + sizeof(ProgramShape); }
+std::size_t params_bytes(const Summary& s) {
+  const std::size_t end = numbers_offset(s) + static_cast<std::size_t>(std::max(1, s.numbers)) * sizeof(float);
+  return (end + alignof(void*) - 1) / alignof(void*) * alignof(void*);
+}
+
+int aligned_output(const Pointwise& p, const Summary& s) {
+  const Entry* const first = s.entries + s.inputs;
+  return static_cast<int>(std::max_element(first, first + s.outputs,
+                                           [&](const Entry& a, const Entry& b) {
+                                             return quern::bytes(dtype_of(p, a)) < quern::bytes(dtype_of(p, b));
+                                           }) -
+                          first);
+}
+
+std::string input_text(int number, const char* type, const char* spread) {
+  return cat("template <>\nstruct Input<", number, "> {\n  using Type = ", type,
+             ";\n  static constexpr pointwise::Spread kSpread = pointwise::Spread::", spread, ";\n};\n");
+}
+
+// The types of the operands, and how they are spread.
+std::string operands_text(const Pointwise& p, const Summary& s) {
+  std::string text = "template <int I>\nstruct Input;\ntemplate <int I>\nstruct Output;\n";
+  for (int i = 0; i < s.inputs; ++i) {
+    const Entry& entry = s.entries[i];
+    text += input_text(i, common::spec_type(dtype_of(p, entry)).c_str(), kBiasSpreads[static_cast<int>(entry.spread)]);
+  }
+  if (s.inputs == 0) text += input_text(0, "float", "none");
+  for (int i = 0; i < s.outputs; ++i)
+    text += cat("template <>\nstruct Output<", i,
+                "> {\n  using Type = ", common::spec_type(dtype_of(p, s.entries[s.inputs + i])), ";\n};\n");
+  return text;
+}
+
+}  // namespace
+
+void specialize(const Pointwise& p, Spec& spec) {
+  const Summary& s = summary(p);
+  spec.integer("inputs", s.inputs);
+  spec.integer("outputs", s.outputs);
+  spec.integer("numbers", std::max(1, s.numbers));
+  spec.integer("aligned", aligned_output(p, s));
+  spec.integer("params_bytes", static_cast<std::int64_t>(params_bytes(s)));
+  spec.source("program.cuh",
+              cat("#include \"pointwise/params.h\"\n", expression::emit(parsed(p), p.dtype),
+                  "\nnamespace quern::generated {\n\n", operands_text(p, s), "\n}  // namespace quern::generated\n"));
+  spec.part("pointwise/program.cuh");
+}
+
+// ---- The launch
+
+namespace {
+
+struct Range {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+};
+
+Range range_of(const Pointwise& p, const Entry& entry, const void* data) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  const std::int64_t bytes = data == nullptr ? 0 : layout_of(p, entry).span_bytes();
+  return {begin, begin + static_cast<std::uintptr_t>(bytes)};
+}
+bool overlap(const Range& a, const Range& b) { return a.begin < b.end && b.begin < a.end; }
+
+// Each thread reads its elements of all inputs before it writes those of the outputs, and no other thread reads them.
+bool is_in_place(const Pointwise& p, const Entry& input, const Entry& output, const Range& in, const Range& out) {
+  return in.begin == out.begin && input.spread == Spread::full && dtype_of(p, input) == dtype_of(p, output);
+}
+
+[[noreturn]] void refuse_overlap(const Pointwise& p, int output, int other) {
+  throw Error(Code::bad_input, Stage::launch,
+              cat(name_of(p, output), " overlaps ", name_of(p, other),
+                  "; an output may have the address of a full input of its type, and may overlap nothing else"));
+}
+
+void refuse_overlaps(const Pointwise& p, const Summary& s, void* const* addresses) {
+  Range ranges[expression::kMostOperands + expression::kMostOutputs];
+  for (int i = 0; i < s.operands(); ++i) ranges[i] = range_of(p, s.entries[i], addresses[i]);
+  for (int output = s.inputs; output < s.operands(); ++output) {
+    for (int other = 0; other < output; ++other) {
+      if (!overlap(ranges[other], ranges[output])) continue;
+      if (other >= s.inputs || !is_in_place(p, s.entries[other], s.entries[output], ranges[other], ranges[output]))
+        refuse_overlap(p, output, other);
+    }
+  }
+}
+
+float value_of(const Pointwise& p, const PointwiseArgs& a, const Number& number) {
+  switch (number.source) {
+    case expression::Number::Source::literal:
+      return number.value;
+    case expression::Number::Source::operand:
+      return a.numbers[number.given];
+    case expression::Number::Source::width:
+      return static_cast<float>(p.width);
+    case expression::Number::Source::rows:
+      return static_cast<float>(p.rows);
+  }
+  return 0;
+}
+
+struct Work : ProgramShape {
+  common::Slots slots;
+};
+
+}  // namespace
+
+void launch(const Pointwise& p, const PointwiseArgs& a, const DeviceModel& model, const Config& config,
+            Launch& launch) {
+  const Summary& s = summary(p);
+  void* addresses[expression::kMostOperands + expression::kMostOutputs];
+  for (int i = 0; i < s.inputs; ++i) addresses[i] = const_cast<void*>(a.inputs.entries[i].data);
+  for (int i = 0; i < s.outputs; ++i) addresses[s.inputs + i] = a.outputs.entries[i].data;
+  refuse_overlaps(p, s, addresses);
+  Work work{};
+  set_work(p, model, config, work, launch);
+  float numbers[expression::kMostNumbers] = {};
+  for (int i = 0; i < s.numbers; ++i) numbers[i] = value_of(p, a, s.values[i]);
+  const std::size_t shape = shape_offset(s), first = numbers_offset(s);
+  std::memcpy(launch.params, &work.slots, sizeof(work.slots));
+  std::memcpy(launch.params + sizeof(work.slots), addresses, shape - sizeof(work.slots));
+  std::memcpy(launch.params + shape, static_cast<const ProgramShape*>(&work), sizeof(ProgramShape));
+  std::memcpy(launch.params + first, numbers, params_bytes(s) - first);
+}
+
+}  // namespace quern::pointwise::program

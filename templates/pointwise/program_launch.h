@@ -1,0 +1,22 @@
+// Problems with a program: the family's functions of these names.
+#ifndef QUERN_POINTWISE_PROGRAM_LAUNCH_H_
+#define QUERN_POINTWISE_PROGRAM_LAUNCH_H_
+
+#include "pointwise/program.h"
+
+namespace quern::pointwise::program {
+
+Layout input_layout(const Pointwise& p, int entry);
+Layout output_layout(const Pointwise& p, int entry);
+int input_count(const void* p);
+int output_count(const void* p);
+
+void specialize(const Pointwise& p, Spec& spec);
+void launch(const Pointwise& p, const PointwiseArgs& a, const DeviceModel& model, const Config& config, Launch& launch);
+void reference(const Pointwise& p, const PointwiseArgs& a);
+Tolerance tolerance(const Pointwise& p);
+std::int64_t bytes(const Pointwise& p);
+
+}  // namespace quern::pointwise::program
+
+#endif  // QUERN_POINTWISE_PROGRAM_LAUNCH_H_

@@ -80,6 +80,8 @@ struct Operand {
   bool (*written_whole)(const void* problem) = nullptr;
   // Of an update: what its elements are before the first launch, where the caller has nothing else.
   std::int32_t initial = 0;
+  // Of a list: what the problem itself calls an entry, for messages and files; null: nothing.
+  std::string (*name_of_entry)(const void* problem, int entry) = nullptr;
 
   Layout layout(const void* problem, int entry = 0) const { return layout_of_entry(problem, entry); }
 };
@@ -92,6 +94,8 @@ struct Scalar {
   const char* sentence;
   bool (*used)(const void* problem) = nullptr;  // whether it changes this problem's result; null: always
   DType dtype = DType::f32;                     // f32: float, f64: double, i64: std::int64_t
+  // What the problem itself calls it, where it is used, for the command line; null: nothing.
+  std::string (*name_in)(const void* problem) = nullptr;
 };
 
 // An extent that a launch may supply: the field it closes, and its place in the arguments.

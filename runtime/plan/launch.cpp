@@ -151,10 +151,16 @@ const void* close_checked(const PlanState& state, const void* args, ClosedProble
   return room.bytes;
 }
 
+// "source.2", or "inputs.2 (bias)" where the problem has a name for it.
+std::string entry_text(const Operand& operand, const void* problem, int entry) {
+  const std::string own = operand.name_of_entry == nullptr ? "" : operand.name_of_entry(problem, entry);
+  return own.empty() ? entry_name(operand, entry) : cat(entry_name(operand, entry), " (", own, ")");
+}
+
 [[noreturn]] void refuse_operand(const PlanState& state, const void* problem, const PlanState::BoundOperand& bound,
                                  const In& given) {
   const Operand& operand = *bound.operand;
-  const std::string name_of_it = entry_name(operand, bound.entry);
+  const std::string name_of_it = entry_text(operand, problem, bound.entry);
   const Layout layout = operand.layout(problem, bound.entry);
   const std::int64_t span = layout.span_bytes();
   if (span < 0) refuse(state, problem, cat(name_of_it, " would be larger than any memory"));
@@ -274,8 +280,8 @@ std::string unknown_address(const PlanState& state, const PlanState::PlannedStep
     const std::uintptr_t mask = step.masks[i] >> 8 * last & 0xff;
     if ((address & mask) == 0) continue;
     return cat(
-        "no image of this plan takes such addresses: ", entry_name(*bound.operand, bound.entry), " is aligned to ",
-        address & -address, " bytes, for ", mask + 1,
+        "no image of this plan takes such addresses: ", entry_text(*bound.operand, state.problem.data(), bound.entry),
+        " is aligned to ", address & -address, " bytes, for ", mask + 1,
         state.alignment == 1 ? "" : "; Options::alignment or QUERN_ALIGNMENT says that no image for others is needed");
   }
   return "no image of this plan takes such addresses";

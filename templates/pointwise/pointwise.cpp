@@ -82,8 +82,12 @@ Layout multiplier_gradient_layout(const Pointwise& p) {
 
 template <int I>
 constexpr Scalar number_row(const char* name) {
-  return {name, offsetof(PointwiseArgs, numbers) + I * sizeof(float), "with expr: a number that it declares, in order",
-          [](const void* p) { return program::given_numbers(*static_cast<const Pointwise*>(p)) > I; }};
+  return {name,
+          offsetof(PointwiseArgs, numbers) + I * sizeof(float),
+          "with expr: a number that it declares, in order",
+          [](const void* p) { return program::given_numbers(*static_cast<const Pointwise*>(p)) > I; },
+          DType::f32,
+          [](const void* p) { return program::name_of_number(*static_cast<const Pointwise*>(p), I); }};
 }
 
 template <Layout (*F)(const Pointwise&)>
@@ -151,9 +155,9 @@ struct PointwiseFamily {
        "[words]", "sums on their way: zeros, which each launch restores"},
       {"inputs", Role::input, offsetof(PointwiseArgs, inputs), true, &layout_of<Pointwise, program::input_layout>,
        "[rows, width], [width], [rows] or [1]", "with expr: its operands, as they are first named",
-       &program::input_count},
+       &program::input_count, nullptr, 0, &program::input_name},
       {"outputs", Role::output, offsetof(PointwiseArgs, outputs), true, &layout_of<Pointwise, program::output_layout>,
-       "[rows, width]", "with expr: its outputs", &program::output_count},
+       "[rows, width]", "with expr: its outputs", &program::output_count, nullptr, 0, &program::output_name},
   };
   static constexpr Scalar kScalars[] = {
       {"multiplier", offsetof(PointwiseArgs, multiplier), "of y; with op=add_mul_act",

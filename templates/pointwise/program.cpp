@@ -195,4 +195,12 @@ std::string name_of(const Pointwise& p, int entry) {
   return program.outputs[static_cast<std::size_t>(entry)].name;
 }
 
+std::string name_of_number(const Pointwise& p, int number) {
+  const Program program = parsed(p);
+  for (const expression::Operand& input : program.inputs) {
+    if (!input.in_memory() && number-- == 0) return input.name;
+  }
+  return {};
+}
+
 }  // namespace quern::pointwise::program

@@ -66,8 +66,9 @@ std::string check(const Pointwise& p);
 // of less.
 int inexact_in_fp32(const Pointwise& p);
 
-// "x", "out": the name in the program of each operand, inputs first.
+// "x", "out", "m": the names in the program of its operands, inputs first, and of the numbers that a launch gives.
 std::string name_of(const Pointwise& p, int entry);
+std::string name_of_number(const Pointwise& p, int number);
 
 }  // namespace program
 }  // namespace quern::pointwise

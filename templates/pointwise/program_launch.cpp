@@ -43,6 +43,13 @@ int output_count(const void* p) {
   return has_program(problem) ? summary(problem).outputs : 0;
 }
 
+std::string input_name(const void* p, int entry) {
+  return entry < input_count(p) ? name_of(*static_cast<const Pointwise*>(p), entry) : "";
+}
+std::string output_name(const void* p, int entry) {
+  return entry < output_count(p) ? name_of(*static_cast<const Pointwise*>(p), input_count(p) + entry) : "";
+}
+
 std::int64_t bytes(const Pointwise& p) {
   const Summary& s = summary(p);
   std::int64_t total = 0;

@@ -10,6 +10,8 @@ Layout input_layout(const Pointwise& p, int entry);
 Layout output_layout(const Pointwise& p, int entry);
 int input_count(const void* p);
 int output_count(const void* p);
+std::string input_name(const void* p, int entry);
+std::string output_name(const void* p, int entry);
 
 void specialize(const Pointwise& p, Spec& spec);
 void launch(const Pointwise& p, const PointwiseArgs& a, const DeviceModel& model, const Config& config, Launch& launch);

@@ -199,7 +199,7 @@ TEST(PointwiseProgram, AskForAsManyEntriesAsTheProgramNames) {
   const std::string text = with_program("out = x + y");
   EXPECT_TRUE(has(launched(text, {{address(0x10000)}, {address(0x40000)}}).refusal,
                   "inputs is a list of 2 for this problem; the launch gives 1"));
-  EXPECT_TRUE(has(launched(text, {{address(0x10000), nullptr}, {address(0x40000)}}).refusal, "inputs.1 is null"));
+  EXPECT_TRUE(has(launched(text, {{address(0x10000), nullptr}, {address(0x40000)}}).refusal, "inputs.1 (y) is null"));
   EXPECT_TRUE(
       has(launched("pointwise expr=\"out = x\"", {{address(0x10000)}, {address(0x40000)}}).refusal, "rows is open"));
   EXPECT_EQ(launched("pointwise rows=0 expr=\"out = x\"", {{nullptr}, {nullptr}}).refusal, "");

@@ -136,7 +136,7 @@ int blocks_that_fit(const Resources& resources, const Block& block, const Device
 std::vector<Row> access_rows(Runtime& runtime, const Subject& subject, const std::string& config,
                              const DeviceModel& model) {
   const OpenDevice device = open_host(runtime, model);
-  const AnyProblem closed = OperandFiles(subject.family(), {}, {}).close(subject.problem);
+  const AnyProblem closed = OperandFiles(subject.problem, {}, {}).close(subject.problem);
   HostOperands host(closed.family(), closed.data());
   host.generate(1, false);
   PrepareOptions options;

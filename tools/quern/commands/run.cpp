@@ -78,7 +78,7 @@ class Run : public Command {
   int run(const Global& global) override {
     Runtime runtime(runtime_options(global));
     Subject subject = read_subject(runtime, words_);
-    const OperandFiles files(subject.family(), in_, out_);
+    const OperandFiles files(subject.problem, in_, out_);
     files.set_fields(subject);
     for (const std::string& setting : set_) set_scalar(subject, setting);
     check_subject(subject);

@@ -1,6 +1,7 @@
 #include "io/operand_files.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "io/command.h"
@@ -15,8 +16,23 @@ namespace {
 
 constexpr std::int64_t kMadeUp = 1024;
 
+// The entry of a list that the problem itself calls so.
+std::optional<OperandEntry> find_entry(const AnyProblem& problem, const std::string& name, bool input) {
+  const Table<Operand>& operands = problem.family().operands;
+  for (int i = 0; i < operands.count; ++i) {
+    const Operand& operand = operands[i];
+    if (operand.name_of_entry == nullptr || !is_file_role(operand.role, input)) continue;
+    for (int entry = 0; entry < entries_of(operand, problem.data()); ++entry) {
+      if (operand.name_of_entry(problem.data(), entry) == name) return OperandEntry{i, entry};
+    }
+  }
+  return std::nullopt;
+}
+
 // "out", or "source.2" of a list.
-OperandEntry find_operand(const Family& family, const std::string& name, bool input) {
+OperandEntry find_operand(const AnyProblem& problem, const std::string& name, bool input) {
+  if (const auto entry = find_entry(problem, name, input)) return *entry;
+  const Family& family = problem.family();
   std::vector<std::string> accepted;
   const std::size_t dot = std::min(name.find('.'), name.size());
   const auto number = parse_integer(std::string_view(name).substr(std::min(dot + 1, name.size())));
@@ -73,21 +89,21 @@ bool is_file_role(Role role, bool input) {
   return role == Role::update || (role != Role::workspace && (role == Role::input) == input);
 }
 
-OperandFiles::OperandFiles(const Family& family, const std::vector<std::string>& in,
+OperandFiles::OperandFiles(const AnyProblem& problem, const std::vector<std::string>& in,
                            const std::vector<std::string>& out)
-    : family_(family) {
+    : family_(problem.family()) {
   for (const std::string& text : in) {
     const auto [name, path] = split_setting(text, "NAME=FILE.npy");
-    const OperandEntry operand = find_operand(family, name, true);
+    const OperandEntry operand = find_operand(problem, name, true);
     refuse_twice(in_, operand, "--in", name);
     in_.push_back({operand, read_npy_header(path)});
   }
   for (const std::string& text : out) {
     const auto [name, path] = split_setting(text, "NAME=FILE.npy");
-    const OperandEntry operand = find_operand(family, name, false);
+    const OperandEntry operand = find_operand(problem, name, false);
     refuse_twice(out_, operand, "--out", name);
     check_named_file("--out", path);
-    refuse_same_file(out_, name, path, family);
+    refuse_same_file(out_, name, path, family_);
     out_.push_back({operand, path});
   }
 }

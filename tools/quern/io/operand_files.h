@@ -18,8 +18,8 @@ bool is_file_role(Role role, bool input);
 class OperandFiles {
  public:
   // Throws Error (bad_input) for an operand that the family does not have or that has the wrong role, a file that is
-  // not a .npy file, and a location that is not writable.
-  OperandFiles(const Family& family, const std::vector<std::string>& in, const std::vector<std::string>& out);
+  // not a .npy file, and a location that is not writable. Of `problem` the names of entries of lists are used.
+  OperandFiles(const AnyProblem& problem, const std::vector<std::string>& in, const std::vector<std::string>& out);
 
   // Sets dtypes and extents of the problem that were not given from the files' types and shapes, which is noted on
   // stderr. Open extents stay open.

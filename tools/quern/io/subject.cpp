@@ -83,8 +83,17 @@ void check_subject(const Subject& subject) {
   }
 }
 
+// A number's name in its family, from what the problem itself calls it.
+static std::string scalar_name(const Subject& subject, const std::string& name) {
+  for (const Scalar& scalar : subject.family().scalars) {
+    if (scalar.name_in != nullptr && scalar.name_in(subject.problem.data()) == name) return scalar.name;
+  }
+  return name;
+}
+
 void set_scalar(Subject& subject, std::string_view setting) {
-  const auto [name, value] = split_setting(setting, "NAME=NUMBER");
+  const auto [given, value] = split_setting(setting, "NAME=NUMBER");
+  const std::string name = scalar_name(subject, given);
   subject.scalars.parse_scalar(name, value);
   subject.typed.insert(name);
 }

@@ -12,6 +12,11 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
   expect 0 '"image":"disk","compiles":0' run pointwise rows=9 width=24 --json
   expect 0 '"device":"host"' run pointwise rows=9 width=24 --device cpu --json
   QUERN_LIBCUDA=$host_driver expect 0 '"arch":"host"' prewarm pointwise rows=9 width=24 --arch native --json
+  program='a: row; a_: number; out = max(v, a * a_)'
+  expect 0 'verified    yes' run pointwise width=8 expr="$program" --in v=u2.npy --set a_=2 --out out=program.npy --verify
+  check 'an output of a program is written' test -s program.npy
+  expect 2 '1:13: ' run pointwise width=8 expr='out = relu(v' --device host
+  expect 2 'no run-time number "m"' run pointwise width=8 expr="$program" --set m=2 --device host
   ln -s y.npy out.link
   expect 0 'written     out.link' run pointwise rows=9 width=24 --out out=out.link
   check 'a link to an output stays' sh -c 'test -L out.link && test -s y.npy'

@@ -455,7 +455,8 @@ void pack(const Family& family, const void* problem, PackedProblem& packed) {
     const Field& field = family.fields[i];
     if (field.offset + bytes_of(field) > family.problem_bytes) check_family(family);
     if (field.kind == FieldKind::list || field.kind == FieldKind::text) {
-      if (!is_default(family, field, problem)) append(family, i, field_bytes(field, problem), packed);
+      const bool both_empty = count_of(field, own) == 0 && count_of(field, defaults) == 0;
+      if (!both_empty && !is_default(family, field, problem)) append(family, i, field_bytes(field, problem), packed);
     } else if (is_wide(field)) {
       std::uint64_t value = 0, usual = 0;
       std::memcpy(&value, own + field.offset, sizeof(value));

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <iterator>
 
-#include "base/hash.h"
 #include "base/text.h"
 #include "common/activation_reference.h"
 #include "common/host_types.h"
@@ -96,8 +95,23 @@ Known* make_known(std::string_view text) {
 constinit std::atomic<const Known*> known_texts[256] = {};
 constinit thread_local const Known* last_known = nullptr;
 
+// Quicker for the few letters of most programs than a hash of good quality, which a launch would wait for.
+std::size_t place_of(std::string_view text) {
+  std::uint64_t mixed = text.size();
+  for (std::size_t at = 0; at < text.size(); at += sizeof(mixed)) {
+    std::uint64_t word = 0;
+    if (at + sizeof(word) <= text.size())
+      std::memcpy(&word, text.data() + at, sizeof(word));
+    else
+      std::memcpy(&word, text.data() + at, text.size() - at);
+    mixed = (mixed ^ word) * 0x9e3779b97f4a7c15U;
+    mixed ^= mixed >> 32;
+  }
+  return mixed % std::size(known_texts);
+}
+
 const Known& find_or_make(std::string_view text) {
-  std::atomic<const Known*>& first = known_texts[hash64(text.data(), text.size()) % std::size(known_texts)];
+  std::atomic<const Known*>& first = known_texts[place_of(text)];
   for (const Known* each = first.load(std::memory_order_acquire); each != nullptr; each = each->next) {
     if (each->text == text) return *each;
   }

@@ -40,6 +40,7 @@ struct Summary {
   Number values[expression::kMostNumbers] = {};
 
   int operands() const { return inputs + outputs; }
+  bool has_periodic() const { return has_row || has_column; }
 };
 
 // Of the problem's program, if it is right; else it has no operands. A thread that asks for one program again compares

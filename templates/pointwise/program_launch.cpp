@@ -124,9 +124,12 @@ struct Range {
   std::uintptr_t end;
 };
 
+// The size was checked, so it fits 64 bits.
 Range range_of(const Pointwise& p, const Entry& entry, const void* data) {
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
-  const std::int64_t bytes = data == nullptr ? 0 : layout_of(p, entry).span_bytes();
+  const std::int64_t rows = entry.spread == Spread::full || entry.spread == Spread::column ? p.rows : 1,
+                     width = entry.spread == Spread::full || entry.spread == Spread::row ? p.width : 1;
+  const std::int64_t bytes = data == nullptr ? 0 : rows * width * quern::bytes(dtype_of(p, entry));
   return {begin, begin + static_cast<std::uintptr_t>(bytes)};
 }
 bool overlap(const Range& a, const Range& b) { return a.begin < b.end && b.begin < a.end; }

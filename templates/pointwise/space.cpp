@@ -83,7 +83,7 @@ bool packed(const Pointwise& p) {
 }
 
 bool has_periodic(const Pointwise& p) {
-  if (has_program(p)) return program::summary(p).has_row || program::summary(p).has_column;
+  if (has_program(p)) return program::summary(p).has_periodic();
   return is_periodic(p.x_spread) || (has_y(p) && is_periodic(p.y_spread)) || is_periodic(p.bias_spread) ||
          p.bias_spread == Spread::full;
 }

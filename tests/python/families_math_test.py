@@ -57,6 +57,29 @@ class Pointwise(Case):
         self.close(bias_gradient, want.sum(0))
 
 
+class PointwisePrograms(Case):
+    def test_operands_numbers_and_outputs(self):
+        x, b, c = numbers(3, 4), numbers(4, seed=2), numbers(3, seed=3)
+        made = quern.pointwise(
+            inputs=[x, b, c], number_0=-2,
+            expr="b: row; c: column; m: number; a = max(x * m + b, c); d = x - 0.5")
+        self.assertEqual(len(made), 2)
+        self.same(made[0], np.maximum(x * f32(-2) + b, c[:, None]))
+        self.same(made[1], x - f32(0.5))
+
+    def test_in_place(self):
+        x, y = numbers(3, 4), numbers(3, 4, seed=2)
+        want = x * y + x
+        quern.pointwise(inputs=[x, y], outputs=[x], expr="x = x * y + x")
+        self.same(x, want)
+
+    def test_refusals(self):
+        x = numbers(3, 4)
+        with self.assertRaisesRegex(quern.Error, r"1:7: "):
+            quern.pointwise(inputs=[x], expr="out = gleu(x)")
+        with self.assertRaisesRegex(quern.Error, "out overlaps x"):
+            quern.pointwise(inputs=[x[:2]], outputs=[x[1:]], expr="out = x")
+
 class Interaction(Case):
     x = numbers(5, 9, 12)
     rows, columns = np.tril_indices(9, -1)

@@ -67,6 +67,56 @@ TEST_F(PointwisePrograms, OutputsMayTakeTheMemoryOfInputs) {
   }
 }
 
+// Memory of an output, some elements after an aligned address and with more behind it.
+class Shifted {
+ public:
+  Shifted(const Driver& driver, std::int64_t bytes, int shift)
+      : driver_(driver),
+        shift_(static_cast<std::size_t>(shift)),
+        all_(shift_ + static_cast<std::size_t>(bytes) + 64),
+        memory_(driver, all_) {
+    driver.check(driver->MemsetD8Async(memory_.get(), 0xa5, all_, nullptr), Stage::tool, "cuMemsetD8Async");
+  }
+  void* data() const { return static_cast<unsigned char*>(memory_.data()) + shift_; }
+  // With these bytes between what was there.
+  std::string around(const std::string& bytes) const {
+    return std::string(shift_, '\xa5') + bytes + std::string(64, '\xa5');
+  }
+  std::string download() const {
+    std::string got(all_, '\0');
+    driver_.check(driver_->MemcpyDtoH(got.data(), memory_.get(), all_), Stage::tool, "cuMemcpyDtoH");
+    return got;
+  }
+
+ private:
+  const Driver& driver_;
+  std::size_t shift_;
+  std::size_t all_;
+  DeviceMemory memory_;
+};
+
+// Ragged slots are aligned to one output: the other is written element by element where it is not aligned there.
+TEST_F(PointwisePrograms, OutputsMayHaveAnyAddresses) {
+  for (const char* types : {"", "a: f32; ", "b: f32; "}) {
+    const HostOperands host =
+        generated(cat("pointwise rows=", kRows, " width=43 dtype=bf16 expr=\"", types, "a = x + y; b = x - y\""));
+    const HostOperands aligned = launched(host);
+    const AnyPlan plan = runtime().prepare_any(host.family(), host.problem(), {});
+    const DeviceOperands device(driver(), host);
+    for (const auto& [first, second] : {std::pair(0, 1), {1, 0}, {1, 1}, {1, 3}, {2, 7}, {7, 4}}) {
+      AnyArgs args = device.args(AnyArgs(host.family()));
+      const Shifted a(driver(), host.bytes(12), first * bytes(host.layout(12).dtype));
+      const Shifted b(driver(), host.bytes(13), second * bytes(host.layout(13).dtype));
+      args.set_operand(11, a.data(), host.bytes(12), 0);
+      args.set_operand(11, b.data(), host.bytes(13), 1);
+      plan.launch(nullptr, args.data());
+      synchronize();
+      EXPECT_EQ(a.download(), a.around(bytes_of(aligned, 12))) << types << first << " " << second;
+      EXPECT_EQ(b.download(), b.around(bytes_of(aligned, 13))) << types << first << " " << second;
+    }
+  }
+}
+
 // ---- Beside the operations
 
 TEST_F(PointwisePrograms, OfAnOperationsFormulaHaveItsBits) {

@@ -300,7 +300,7 @@ struct Family {
   std::string (*check_extents)(const void* problem);
   // The plain reference: reads and writes host memory through the arguments' pointers.
   void (*reference)(const void* problem, const void* args);
-  Tolerance (*tolerance)(const void* problem, int operand);
+  Tolerance (*tolerance)(const void* problem, int operand, int entry);
   // The fewest bytes that must move. Reads at random places move whole half-lines of 64 bytes on sm_90, those that
   // several reads share once.
   std::int64_t (*bytes)(const void* problem);
@@ -332,7 +332,13 @@ struct Erase {
     F::launch(problem(p), *static_cast<const Args*>(a), m, c, l);
   }
   static void reference(const void* p, const void* a) { F::reference(problem(p), *static_cast<const Args*>(a)); }
-  static Tolerance tolerance(const void* p, int o) { return F::tolerance(problem(p), o); }
+  // A family whose lists have one tolerance for all entries omits `entry`.
+  static Tolerance tolerance(const void* p, int o, [[maybe_unused]] int e) {
+    if constexpr (std::is_invocable_v<decltype(F::tolerance), const Problem&, int, int>)
+      return F::tolerance(problem(p), o, e);
+    else
+      return F::tolerance(problem(p), o);
+  }
   static std::int64_t bytes(const void* p) { return F::bytes(problem(p)); }
   // A family without lists omits `entry`; one whose data depend on no number of the launch omits `args`.
   static bool generate(const void* p, const void* a, int o, int e, std::uint64_t seed, void* d) {

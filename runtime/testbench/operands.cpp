@@ -441,8 +441,8 @@ Comparison compare(const HostOperands& got, const HostOperands& expected) {
     const std::string operand = got.name(i);
     const Layout& layout = got.layout(i);
     compare_gaps(operand, layout, got.data(i), expected.data(i), result);
-    const Tolerance tolerance =
-        got.family().tolerance(got.problem(), got.entries()[static_cast<std::size_t>(i)].operand);
+    const OperandEntry& entry = got.entries()[static_cast<std::size_t>(i)];
+    const Tolerance tolerance = got.family().tolerance(got.problem(), entry.operand, entry.entry);
     if (!info(layout.dtype).is_float || tolerance.bitwise) {
       compare_bytes(operand, layout, got.data(i), expected.data(i), result);
     } else {

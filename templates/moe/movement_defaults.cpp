@@ -43,7 +43,8 @@ bool sums_many_at_once(const Movement& m) {
 // us for 3.04, 60 of 4096 bytes from twelve 2.78 for 2.96.
 constexpr std::int64_t kNarrowSums = std::int64_t{512} << 10;
 bool has_two_narrow(const Movement& m, std::int64_t vector) {
-  return m.form == Form::combine && vector == 4 && m.topk > 8 && m.tokens * row_bytes(m) > kNarrowSums / 4;
+  const std::int64_t sums = m.tokens * row_bytes(m);
+  return m.form == Form::combine && vector == 4 && m.topk > 8 && sums > kNarrowSums / 4 && sums <= kNarrowSums;
 }
 
 // The most vectors for each thread. Without the number of tokens: as for many of them.

@@ -130,7 +130,8 @@ struct PointwiseFamily {
       integer_field("out_stride", offsetof(Pointwise, out_stride), 0, kMaxExtent,
                     "elements between rows of out; 0: width"),
       text_field("expr", offsetof(Pointwise, expr), Pointwise{}.expr,
-                 "a program in place of op: \"out = relu(x + bias)\"; see templates/expression/README.md",
+                 "a program in place of op, its statements separated by \";\": \"out = relu(x + bias)\"; see "
+                 "docs/expressions.md",
                  &program::canonical),
   };
   static constexpr Operand kOperands[] = {
@@ -154,7 +155,7 @@ struct PointwiseFamily {
       {"workspace", Role::workspace, offsetof(PointwiseArgs, workspace), false, layout<backward::workspace_layout>,
        "[words]", "sums on their way: zeros, which each launch restores"},
       {"inputs", Role::input, offsetof(PointwiseArgs, inputs), true, &layout_of<Pointwise, program::input_layout>,
-       "[rows, width], [width], [rows] or [1]", "with expr: its operands, as they are first named",
+       "[rows, width], [width], [rows] or [1]", "with expr: its operands, as its outputs first need them",
        &program::input_count, nullptr, 0, &program::input_name},
       {"outputs", Role::output, offsetof(PointwiseArgs, outputs), true, &layout_of<Pointwise, program::output_layout>,
        "[rows, width]", "with expr: its outputs", &program::output_count, nullptr, 0, &program::output_name},
@@ -338,9 +339,9 @@ struct PointwiseFamily {
   // The activation's fp32 bound, seen in the stored type: below fp32 an error of a few fp32 units can only flip a
   // rounding, except if eager operators, which are followed step by step, cancel. If steps are rounded, a flip of tanh
   // near -1 is an ulp of 1 in the stored type, times x / 2.
-  static Tolerance tolerance(const Pointwise& p, int operand) {
+  static Tolerance tolerance(const Pointwise& p, int operand, int entry) {
     if (is_backward(p)) return backward::tolerance(p, kOperands[operand].name);
-    if (has_program(p)) return program::tolerance(p);
+    if (has_program(p)) return program::tolerance(p, entry);
     const ActivationRow& row = kActivationRows[static_cast<int>(p.activation)];
     if (row.ulps == 0) return {};
     if (rounds_steps(p) && biased_dtype(p) != f32) return {1.0, biased_dtype(p) == bf16 ? 0x1p-6 : 0x1p-9};

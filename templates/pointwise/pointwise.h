@@ -40,7 +40,7 @@ struct PointwiseArgs {
   float alpha = kDefaultAlpha;  // parameter of elu, leaky_relu, fatrelu, qgelu and situ
   std::int64_t rows = kOpen;
   // With expr, which has none of the others but rows: the program's operands in memory and its numbers, each in the
-  // order in which the program first names them, and its outputs in their order.
+  // order in which its outputs, from the first on and left to right, first need them; and its outputs in their order.
   InList inputs = {};
   OutList outputs = {};  // may have the address of a full input of the same type; must not overlap anything otherwise
   float numbers[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -68,7 +68,7 @@ struct Pointwise {
   std::int64_t x_stride = 0;                    // elements between rows; 0: width
   std::int64_t y_stride = 0;
   std::int64_t out_stride = 0;
-  // A program, as templates/expression/README.md says, without reductions: it takes the place of all fields but rows,
+  // A program, as docs/expressions.md says, without reductions: it takes the place of all fields but rows,
   // width and dtype. Spellings of one program are one problem. The last member: launches copy no more than its text.
   Text<1000> expr = {};
 

@@ -84,9 +84,10 @@ struct Known {
   const Known* next;
 };
 
+// Null: the text is no program.
 Known* make_known(std::string_view text) {
   const Parsed parsed = expression::parse(text);
-  if (!parsed) return new Known{std::string(text), {}, text, nullptr};
+  if (!parsed) return nullptr;
   const std::string printed = expression::print(parsed.program);
   const bool fits = printed.size() <= sizeof(Expr::bytes);
   return new Known{std::string(text), summary_of(parsed.program), fits ? std::string_view(printed) : text, nullptr};
@@ -110,31 +111,40 @@ std::size_t place_of(std::string_view text) {
   return mixed % std::size(known_texts);
 }
 
-const Known& find_or_make(std::string_view text) {
+const Known* find_or_make(std::string_view text) {
   std::atomic<const Known*>& first = known_texts[place_of(text)];
   for (const Known* each = first.load(std::memory_order_acquire); each != nullptr; each = each->next) {
-    if (each->text == text) return *each;
+    if (each->text == text) return each;
   }
   Known* const made = make_known(text);
+  if (made == nullptr) return nullptr;
   made->next = first.load(std::memory_order_relaxed);
   while (!first.compare_exchange_weak(made->next, made, std::memory_order_release, std::memory_order_relaxed)) {
   }
-  return *made;
+  return made;
 }
 
-const Known& known(std::string_view text) {
-  if (last_known == nullptr || last_known->text != text) last_known = &find_or_make(text);
-  return *last_known;
+// Null: the text is no program.
+const Known* known(std::string_view text) {
+  if (last_known == nullptr || last_known->text != text) last_known = find_or_make(text);
+  return last_known;
 }
+
+constexpr Summary kNoProgram = {};
 
 }  // namespace
 
-const Summary& summary(const Pointwise& p) { return known(p.expr.view()).summary; }
+const Summary& summary(const Pointwise& p) {
+  const Known* const own = known(p.expr.view());
+  return own == nullptr ? kNoProgram : own->summary;
+}
 
 Program parsed(const Pointwise& p) { return expression::parse(p.expr.view()).program; }
 
 std::string_view canonical(const void* value) {
-  const Expr& text = known(static_cast<const Expr*>(value)->view()).canonical;
+  const Expr& given = *static_cast<const Expr*>(value);
+  const Known* const own = known(given.view());
+  const Expr& text = own == nullptr ? given : own->canonical;
   return {reinterpret_cast<const char*>(&text), sizeof(text.count) + text.view().size()};
 }
 
@@ -184,21 +194,22 @@ std::string check(const Pointwise& p) {
   return unused_field(p);
 }
 
-int inexact_in_fp32(const Pointwise& p) {
+Inexact inexact_of(const Pointwise& p, int output) {
   const Program program = parsed(p);
-  std::vector<bool> counts(program.tree.nodes().size());
-  for (const Node& node : program.tree.nodes()) {
-    for (const expression::Id id : node.used()) counts[static_cast<std::size_t>(id)] = true;
+  const expression::Output& made = program.outputs[static_cast<std::size_t>(output)];
+  std::vector<bool> needed(program.tree.nodes().size());
+  needed[static_cast<std::size_t>(made.value)] = true;
+  Inexact inexact;
+  for (expression::Id id = made.value; id >= 0; --id) {  // a node is after its arguments
+    if (!needed[static_cast<std::size_t>(id)]) continue;
+    const Node& node = program.tree[id];
+    for (const expression::Id used : node.used()) needed[static_cast<std::size_t>(used)] = true;
+    if (!is_inexact(node)) continue;
+    ++inexact.all;
+    const DType dtype = made.dtype == DType::none ? p.dtype : made.dtype;
+    if (id != made.value || !expression::stores_narrow(node, dtype)) ++inexact.in_fp32;
   }
-  for (const expression::Output& output : program.outputs) {
-    const DType dtype = output.dtype == DType::none ? p.dtype : output.dtype;
-    if (!expression::stores_narrow(program.tree[output.value], dtype))
-      counts[static_cast<std::size_t>(output.value)] = true;
-  }
-  int count = 0;
-  for (expression::Id id = 0; id < program.tree.size(); ++id)
-    count += counts[static_cast<std::size_t>(id)] && is_inexact(program.tree[id]) ? 1 : 0;
-  return count;
+  return inexact;
 }
 
 std::string name_of(const Pointwise& p, int entry) {

@@ -63,9 +63,13 @@ std::string_view canonical(const void* value);
 // "" or why the program is refused.
 std::string check(const Pointwise& p);
 
-// Those of Summary::inexact that are computed in fp32: without activations that are only the last operation of outputs
-// of less.
-int inexact_in_fp32(const Pointwise& p);
+// Operations that an output needs and whose results are not the same on all devices; and those of them that are
+// computed in fp32: not an activation that is the last one of an output of less.
+struct Inexact {
+  int all = 0;
+  int in_fp32 = 0;
+};
+Inexact inexact_of(const Pointwise& p, int output);
 
 // "x", "out", "m": the names in the program of its operands, inputs first, and of the numbers that a launch gives.
 std::string name_of(const Pointwise& p, int entry);

@@ -132,9 +132,12 @@ Range range_of(const Pointwise& p, const Entry& entry, const void* data) {
   const std::int64_t bytes = data == nullptr ? 0 : rows * width * quern::bytes(dtype_of(p, entry));
   return {begin, begin + static_cast<std::uintptr_t>(bytes)};
 }
-bool overlap(const Range& a, const Range& b) { return a.begin < b.end && b.begin < a.end; }
+bool overlap(const Range& a, const Range& b) {
+  return a.begin < b.end && b.begin < a.end && a.begin != a.end && b.begin != b.end;
+}
 
-// Each thread reads its elements of all inputs before it writes those of the outputs, and no other thread reads them.
+// Each thread reads its elements of all inputs before it writes those of the outputs, and no other thread uses them:
+// one with ragged slots reads whole blocks of 16 bytes, and drops what is of its neighbours.
 bool is_in_place(const Pointwise& p, const Entry& input, const Entry& output, const Range& in, const Range& out) {
   return in.begin == out.begin && input.spread == Spread::full && dtype_of(p, input) == dtype_of(p, output);
 }

@@ -16,7 +16,7 @@ std::string output_name(const void* p, int entry);
 void specialize(const Pointwise& p, Spec& spec);
 void launch(const Pointwise& p, const PointwiseArgs& a, const DeviceModel& model, const Config& config, Launch& launch);
 void reference(const Pointwise& p, const PointwiseArgs& a);
-Tolerance tolerance(const Pointwise& p);
+Tolerance tolerance(const Pointwise& p, int output);
 std::int64_t bytes(const Pointwise& p);
 
 }  // namespace quern::pointwise::program

@@ -79,14 +79,12 @@ void reference(const Pointwise& p, const PointwiseArgs& a) {
 
 // Where devices compute all operations to the same bit, results are equal. Else each of the others is within a few fp32
 // units, or of what cancels in it, and what follows may enlarge a difference; below fp32 it can only flip a rounding.
-Tolerance tolerance(const Pointwise& p) {
+Tolerance tolerance(const Pointwise& p, int output) {
   const Summary& s = summary(p);
-  if (s.inexact == 0) return {};
-  const double cancelled = 0x1p-20 * inexact_in_fp32(p);
-  for (int i = s.inputs; i < s.operands(); ++i) {
-    if (quern::bytes(dtype_of(p, s.entries[i])) == 4) return {8.0 * s.inexact, cancelled};
-  }
-  return {1.0, cancelled};
+  const Inexact inexact = inexact_of(p, output);
+  if (inexact.all == 0) return {};
+  const bool is_f32 = quern::bytes(dtype_of(p, s.entries[s.inputs + output])) == 4;
+  return {is_f32 ? 8.0 * inexact.all : 1.0, 0x1p-20 * inexact.in_fp32};
 }
 
 }  // namespace quern::pointwise::program

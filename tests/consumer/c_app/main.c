@@ -282,9 +282,10 @@ static void check_families(void) {
   expect(gather->operand_count == 5 && strcmp(gather->operands[0].name, "source") == 0 && !gather->operands[0].is_list,
          "  its operands are listed");
   const quern_family* const pointwise = family_named("pointwise");
-  expect(pointwise != NULL && pointwise->number_count == 2 && strcmp(pointwise->numbers[0].name, "multiplier") == 0 &&
+  expect(pointwise != NULL && pointwise->number_count == 18 && strcmp(pointwise->numbers[0].name, "multiplier") == 0 &&
              pointwise->numbers[0].default_value == 1 &&
-             pointwise->numbers[0].offset == offsetof(quern_pointwise_args, multiplier),
+             pointwise->numbers[0].offset == offsetof(quern_pointwise_args, multiplier) &&
+             strcmp(pointwise->numbers[2].name, "number_0") == 0,
          "pointwise has numbers");
   expect(quern_families(NULL) == quern_families(NULL), "the families are one table");
 }

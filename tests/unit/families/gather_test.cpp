@@ -407,8 +407,8 @@ TEST(GatherReference, AScaleIsOneMultiplicationAndOneRounding) {
 }
 
 TEST(GatherTolerance, BitsUnlessTheyAreComputed) {
-  EXPECT_TRUE(Gather::family().tolerance(problem("gather").data(), 0).bitwise);
-  EXPECT_FALSE(Gather::family().tolerance(problem("gather scale=f32").data(), 0).bitwise);
+  EXPECT_TRUE(Gather::family().tolerance(problem("gather").data(), 0, 0).bitwise);
+  EXPECT_FALSE(Gather::family().tolerance(problem("gather scale=f32").data(), 0, 0).bitwise);
 }
 
 TEST(GatherBytes, AreOneReadOneWriteAndTheIndex) {

@@ -272,7 +272,7 @@ Tolerance tolerance(const std::string& fields, const std::string& name) {
   const Table<Operand> operands = Mxfp8::family().operands;
   int at = 0;
   while (operands[at].name != name) ++at;
-  return Mxfp8::family().tolerance(parsed(fields).data(), at);
+  return Mxfp8::family().tolerance(parsed(fields).data(), at, 0);
 }
 
 // Regression: a GPU and the host compute fp32 scales from numbers that differ by a few ulps, but they were compared bit

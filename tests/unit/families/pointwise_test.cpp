@@ -231,7 +231,7 @@ TEST(PointwiseReference, SpecialValuesPropagate) {
 }
 
 TEST(PointwiseTolerance, IsExactWhereNothingTranscendentalIsComputed) {
-  const auto tolerance = [](const char* text) { return Pointwise::family().tolerance(problem(text).data(), 0); };
+  const auto tolerance = [](const char* text) { return Pointwise::family().tolerance(problem(text).data(), 0, 0); };
   EXPECT_EQ(tolerance("pointwise activation=relu").ulps, 0);
   EXPECT_EQ(tolerance("pointwise activation=gelu dtype=f32").ulps, 6);
   EXPECT_EQ(tolerance("pointwise activation=gelu dtype=bf16").ulps, 1);

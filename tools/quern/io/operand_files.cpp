@@ -29,6 +29,15 @@ std::optional<OperandEntry> find_entry(const AnyProblem& problem, const std::str
   return std::nullopt;
 }
 
+// What the problem has of an operand: the problem's own names for entries, or one entry of a list that has none.
+void add_names(const AnyProblem& problem, const Operand& operand, std::vector<std::string>& names) {
+  const int entries = entries_of(operand, problem.data());
+  if (entries == 0 || operand.layout(problem.data()).dtype == DType::none) return;
+  if (operand.name_of_entry == nullptr) names.push_back(cat(operand.name, operand.count != nullptr ? ".0" : ""));
+  for (int i = 0; i < entries && operand.name_of_entry != nullptr; ++i)
+    names.push_back(operand.name_of_entry(problem.data(), i));
+}
+
 // "out", or "source.2" of a list.
 OperandEntry find_operand(const AnyProblem& problem, const std::string& name, bool input) {
   if (const auto entry = find_entry(problem, name, input)) return *entry;
@@ -43,7 +52,7 @@ OperandEntry find_operand(const AnyProblem& problem, const std::string& name, bo
     if (!list && name == operand.name) return {i, 0};
     if (list && name.substr(0, dot) == operand.name && number && *number >= 0 && *number < kMaxEntries)
       return {i, static_cast<int>(*number)};
-    accepted.push_back(cat(operand.name, list ? ".0" : ""));
+    add_names(problem, operand, accepted);
   }
   throw wrong(cat(input ? "--in " : "--out ", name, ": ", family.name, " has no ", input ? "input" : "output", " \"",
                   name, "\"; it has ", join(accepted, ", ")));

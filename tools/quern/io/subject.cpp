@@ -85,8 +85,14 @@ void check_subject(const Subject& subject) {
 
 // A number's name in its family, from what the problem itself calls it.
 static std::string scalar_name(const Subject& subject, const std::string& name) {
-  for (const Scalar& scalar : subject.family().scalars) {
-    if (scalar.name_in != nullptr && scalar.name_in(subject.problem.data()) == name) return scalar.name;
+  const Table<Scalar>& scalars = subject.family().scalars;
+  for (const Scalar& scalar : scalars) {
+    if (scalar.name_in == nullptr || scalar.name_in(subject.problem.data()) != name || name == scalar.name) continue;
+    for (const Scalar& other : scalars) {
+      if (name == other.name)
+        throw wrong(cat("--set ", name, ": the problem calls ", scalar.name, " so; write ", scalar.name, " for it"));
+    }
+    return scalar.name;
   }
   return name;
 }

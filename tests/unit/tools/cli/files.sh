@@ -28,7 +28,7 @@ expect 2 'exceeds the address space' run gather width=8 --in source=huge.npy
 expect 2 'not a .npy' run gather width=8 --in source="$quern"
 expect 2 'has no input' run gather width=8 --in sauce=u2.npy
 expect 2 'has no input' run gather width=8 --in out=u2.npy
-expect 2 'has no input "q"' run pointwise width=8 expr='out = relu(v)' --in q=u2.npy
+expect 2 'has no input "q"; it has v' run pointwise width=8 expr='out = relu(v)' --in q=u2.npy
 expect 2 'inputs.0 takes f32' run pointwise width=8 dtype=f32 expr='out = relu(v)' --in v=u2.npy
 expect 2 'this problem has no x' run pointwise width=8 expr='out = relu(v)' --in x=u2.npy
 expect 2 'this problem has no scale' run gather width=8 scale=none --in scale=f4.npy

@@ -132,6 +132,8 @@ expect 2 'is not a number' run pointwise multiplier=two
 expect 2 'multiplier is not used by this problem: it is of y; with op=add_mul_act [pointwise]' run pointwise --set multiplier=3
 expect 2 'multiplier is not used by this problem' run pointwise multiplier=3
 expect 2 'alpha is not used by this problem' run pointwise op=add_mul_act --set multiplier=3 --set alpha=1
+expect 2 'the problem calls number_0 so; write number_0 for it' run pointwise width=8 \
+  expr='number_1: number; k: number; out = x * number_1 + k' --set number_1=2
 expect 2 'alpha is not used by this problem' run mxfp8 alpha=1
 expect 2 'cuda:N' run gather --device gpu0
 expect 2 'is not supported; expected one of sm_80' run gather --arch sm_42

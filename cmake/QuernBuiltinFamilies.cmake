@@ -81,6 +81,8 @@ function(quern_finish_builtin_families)
   # References are in these too.
   set_property(SOURCE ${shared} TARGET_DIRECTORY quern_objects APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
   quern_join_built_in(quern_objects ${shared})
+  list(FILTER shared INCLUDE REGEX /expression/)
+  quern_small(quern_objects ${shared})
 
   get_property(families GLOBAL PROPERTY QUERN_BUILTIN_FAMILIES)
   set(QUERN_INCLUDES "")

@@ -46,7 +46,8 @@ bool lists_types(const Field& field) { return field.kind == FieldKind::list && f
 
 std::string suggestion(const Field& field, std::string_view value) {
   const bool text = field.kind == FieldKind::text, fits = static_cast<int>(value.size()) <= field.capacity;
-  if (text) return !fits ? cat("; this one has ", value.size()) : value.find('\n') != value.npos ? ", in one line" : "";
+  const bool several_lines = value.find('\n') != std::string_view::npos;
+  if (text) return !fits ? cat("; this one has ", value.size()) : several_lines ? ", in one line" : "";
   const std::string meant = did_you_mean(lower(value), names_of_values(field));
   return meant.empty() ? "" : cat(".", meant);
 }

@@ -80,12 +80,12 @@ std::int64_t lanes_of_sum(std::int64_t vectors, std::int64_t lanes) {
 // half of one 450.
 // Of 9 to 32 chunks and few tokens that have few routes, a warp: 1147 of 512 bytes from three take 3.31 us with a row
 // at once, with two 3.52, with eight lanes of four chunks 3.72.
-constexpr DotShape kWarpOfFew = {32, 1, 1};
+constexpr DotShape kWarpPerToken = {32, 1, 1};
 
 DotShape shape_of_dot(const Movement& m, const DeviceModel& model) {
   const std::int64_t chunks = std::max<std::int64_t>(1, divide_up(row_bytes(m), kChunkBytes));
   const bool few_routes = m.form == Form::combine_gradient && m.topk <= 4 && are_few(m, model, 1);
-  if (chunks > 8 && chunks <= 32 && few_routes) return kWarpOfFew;
+  if (chunks > 8 && chunks <= 32 && few_routes) return kWarpPerToken;
   if (chunks <= 32) {
     const std::int64_t lanes = chunks <= 4 ? 4 : 8;
     return {lanes, power_of_two_from(divide_up(chunks, lanes)), 1};
@@ -126,8 +126,8 @@ bool two_are_uneven(const Movement& m, const DeviceModel& model, const DotShape&
 std::int64_t rows_of_dot(const Movement& m, const DeviceModel& model, const DotShape& dot) {
   const std::int64_t warps = std::max<std::int64_t>(1, dot.warps * dot.lanes / 32);
   const bool shares_routes = !m.dense && are_few(m, model, 2 * warps);
-  const bool is_warp_of_few = dot.lanes == 32 && dot.unroll == 1;
-  if (shares_routes || m.topk == 1 || is_warp_of_few || two_are_uneven(m, model, dot)) return 1;
+  const bool is_warp_per_token = dot.lanes == 32 && dot.unroll == 1;
+  if (shares_routes || m.topk == 1 || is_warp_per_token || two_are_uneven(m, model, dot)) return 1;
   return are_few(m, model, warps) || (dot.unroll < 4 && m.topk > 2) || dot.lanes < 32 ? 2 : 1;
 }
 

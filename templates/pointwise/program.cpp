@@ -84,7 +84,7 @@ struct Known {
   const Known* next;
 };
 
-// Null: the text is no program.
+// Null: the text does not parse.
 Known* make_known(std::string_view text) {
   const Parsed parsed = expression::parse(text);
   if (!parsed) return nullptr;
@@ -124,7 +124,7 @@ const Known* find_or_make(std::string_view text) {
   return made;
 }
 
-// Null: the text is no program.
+// Null: the text does not parse.
 const Known* known(std::string_view text) {
   if (last_known == nullptr || last_known->text != text) last_known = find_or_make(text);
   return last_known;
@@ -185,7 +185,7 @@ std::string reduction(const Program& program) {
 
 std::string check(const Pointwise& p) {
   const Parsed parsed = expression::parse(p.expr.view());
-  if (!parsed) return cat("expr is no program: ", parsed.error.text());
+  if (!parsed) return cat("expr does not parse: ", parsed.error.text());
   if (std::string sentence = reduction(parsed.program); !sentence.empty()) return sentence;
   const std::size_t size = expression::print(parsed.program).size();
   if (size > sizeof(Expr::bytes))

@@ -56,8 +56,7 @@ inline DType dtype_of(const Pointwise& p, const Entry& entry) {
 // REQUIRES: check(p) is "".
 expression::Program parsed(const Pointwise& p);
 
-// The bytes of the text that all spellings of a program have in common; of a text that is no program its own. `value`
-// is Pointwise::expr.
+// The bytes of a text's canonical form; of a text that does not parse its own. `value` is Pointwise::expr.
 std::string_view canonical(const void* value);
 
 // "" or why the program is refused.

@@ -1,5 +1,5 @@
-// Programs of pointwise on a device: in place, beside the operations, one image for other numbers, and drawn ones
-// against doubles.
+// Programs of pointwise on a device: in place, compared with the operations, one image for all literals, and random
+// trees compared with doubles.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -67,7 +67,7 @@ TEST_F(PointwisePrograms, OutputsMayTakeTheMemoryOfInputs) {
   }
 }
 
-// Memory of an output, some elements after an aligned address and with more behind it.
+// A device buffer for an output at a misaligned address, with guard bytes before and after it.
 class Shifted {
  public:
   Shifted(const Driver& driver, std::int64_t bytes, int shift)

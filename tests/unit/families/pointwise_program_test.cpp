@@ -27,11 +27,12 @@ std::string with_program(const std::string& program, const std::string& rest = "
 }
 
 TEST(PointwiseProgram, WhatIsWrongInTheTextIsShownWhereItIs) {
-  EXPECT_EQ(refusal(with_program("out = relu(x")),
-            "expr is no program: 1:13: ) is missing, or a comma, after this argument\n  out = relu(x\n              ^");
+  EXPECT_EQ(
+      refusal(with_program("out = relu(x")),
+      "expr does not parse: 1:13: ) is missing, or a comma, after this argument\n  out = relu(x\n              ^");
   EXPECT_TRUE(has(refusal(with_program("out = gleu(x)")), "1:7: ")) << refusal(with_program("out = gleu(x)"));
   EXPECT_TRUE(has(refusal(with_program("out = x; out = y")), "1:10: "));
-  EXPECT_TRUE(has(refusal(with_program("x")), "expr is no program: 1:1: ")) << refusal(with_program("x"));
+  EXPECT_TRUE(has(refusal(with_program("x")), "expr does not parse: 1:1: ")) << refusal(with_program("x"));
 }
 
 TEST(PointwiseProgram, ReductionsAreRefusedByName) {

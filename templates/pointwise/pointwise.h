@@ -69,7 +69,8 @@ struct Pointwise {
   std::int64_t y_stride = 0;
   std::int64_t out_stride = 0;
   // A program, as docs/expressions.md says, without reductions: it takes the place of all fields but rows,
-  // width and dtype. Texts with the same canonical form are one problem. The last member: launches copy no more than its text.
+  // width and dtype. Texts with the same canonical form are one problem. The last member: launches copy no more than
+  // its text.
   Text<1000> expr = {};
 
   QUERN_API static const Family& family();

@@ -51,6 +51,28 @@ struct ProgramNumbers {
 template <int Operands, int Numbers>
 struct ProgramParams : ProgramOperands<Operands>, ProgramShape, ProgramNumbers<Numbers> {};
 
+// Of a program with reductions: whose rows a thread block has, and its sums on their way to other blocks, in words that
+// are 0 between launches.
+struct ReductionShape {
+  long long rows;
+  int width;
+  int segments;     // of a row
+  unsigned groups;  // of a row's segments: one, or side by side in as many blocks
+  common::Divisor32 by_groups;
+  long long rows_of_block;
+  unsigned chunks;    // of so many rows, one below the other
+  unsigned* columns;  // [sums over rows, chunks, width], then [sums over rows, groups of chunks, width]
+  unsigned* totals;   // [sums over all, blocks]
+  unsigned* arrived;  // [groups, groups of chunks + 1], then one of all blocks
+};
+template <int N>
+struct ReductionOperands {
+  ReductionShape shape;
+  void* operands[N];  // the inputs, then the outputs
+};
+template <int Operands, int Numbers>
+struct ReductionParams : ReductionOperands<Operands>, ProgramNumbers<Numbers> {};
+
 // Of pass=backward.
 struct BackwardParams {
   const void* x;

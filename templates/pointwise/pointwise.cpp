@@ -6,6 +6,7 @@
 #include "pointwise/geometry.h"
 #include "pointwise/params.h"
 #include "pointwise/program_launch.h"
+#include "pointwise/reductions.h"
 #include "pointwise/space.h"
 #include "quern_embedded/pointwise.h"
 
@@ -34,8 +35,11 @@ bool vector_exists(const Pointwise&, const Target& t, const Config& c) {
   return c[kVector] <= common::widest_access(t);
 }
 bool has_vectors(const Pointwise&, const Config& c) { return c[kForm] != kRagged; }
-bool has_threads(const Pointwise& p, const Config&) { return !is_backward(p) || !backward::has_sums(p); }
-bool may_persist(const Pointwise& p, const Config&) { return !is_backward(p); }
+bool has_threads(const Pointwise& p, const Config&) {
+  if (has_reductions(p)) return reductions::chooses_threads(p);
+  return !is_backward(p) || !backward::has_sums(p);
+}
+bool may_persist(const Pointwise& p, const Config&) { return !is_backward(p) && !has_reductions(p); }
 bool is_persistent(const Pointwise&, const Config& c) { return c[kPersistent] == 1; }
 bool blocks_are_resident(const Pointwise&, const Target& t, const Config& c) {
   return c[kBlocksPerSm] * c[kThreads] <= common::resident_threads(t);
@@ -76,6 +80,9 @@ Layout y_gradient_layout(const Pointwise& p) {
 Layout bias_gradient_layout(const Pointwise& p) {
   return p.bias_gradient == DType::none ? Layout{} : Layout::list(p.bias_gradient, p.width);
 }
+Layout workspace_layout(const Pointwise& p) {
+  return has_reductions(p) ? reductions::workspace_layout(p) : backward::workspace_layout(p);
+}
 Layout multiplier_gradient_layout(const Pointwise& p) {
   return p.multiplier_gradient == DType::none ? Layout{} : Layout::list(f32, 1);
 }
@@ -101,7 +108,7 @@ struct PointwiseFamily {
   using Problem = Pointwise;
   using Args = PointwiseArgs;
   static constexpr const char* kName = "pointwise";
-  static constexpr const char* kSentence = "bias, multiply-add and an activation: out = act(x + multiplier * y + bias)";
+  static constexpr const char* kSentence = "out = act(x + multiplier * y + bias), or a program of formulas";
 
   static constexpr Field kFields[] = {
       extent_field("rows", offsetof(Pointwise, rows), true, "rows of x, y and out"),
@@ -152,13 +159,14 @@ struct PointwiseFamily {
        "[width]", "the sums of x_gradient's columns"},
       {"multiplier_gradient", Role::output, offsetof(PointwiseArgs, multiplier_gradient), false,
        layout<multiplier_gradient_layout>, "[1]", "the sum of x_gradient times y"},
-      {"workspace", Role::workspace, offsetof(PointwiseArgs, workspace), false, layout<backward::workspace_layout>,
-       "[words]", "sums on their way: zeros, which each launch restores"},
+      {"workspace", Role::workspace, offsetof(PointwiseArgs, workspace), false, layout<workspace_layout>, "[words]",
+       "sums on their way: zeros, which each launch restores"},
       {"inputs", Role::input, offsetof(PointwiseArgs, inputs), true, &layout_of<Pointwise, program::input_layout>,
        "[rows, width], [width], [rows] or [1]", "with expr: its operands, as its outputs first need them",
        &program::input_count, nullptr, 0, &program::input_name},
       {"outputs", Role::output, offsetof(PointwiseArgs, outputs), true, &layout_of<Pointwise, program::output_layout>,
-       "[rows, width]", "with expr: its outputs", &program::output_count, nullptr, 0, &program::output_name},
+       "[rows, width], [width], [rows] or [1]", "with expr: its outputs", &program::output_count, nullptr, 0,
+       &program::output_name},
   };
   static constexpr Scalar kScalars[] = {
       {"multiplier", offsetof(PointwiseArgs, multiplier), "of y; with op=add_mul_act",
@@ -243,6 +251,8 @@ struct PointwiseFamily {
   static std::string check(const Pointwise& p) {
     if (has_program(p))
       if (std::string sentence = program::check(p); !sentence.empty()) return sentence;
+    if (has_reductions(p))
+      if (std::string sentence = reductions::check(p); !sentence.empty()) return sentence;
     if (p.width > kMaxWidth) return "width is too large: a row may have 2^31 elements; say the same with more rows";
     if (!is_backward(p) && p.out_stride != 0 && p.out_stride < p.width)
       return "out_stride is below width, so rows of out would overlap";
@@ -254,6 +264,7 @@ struct PointwiseFamily {
   static int variants(const Pointwise& p, const Target& target, const DeviceModel& model,
                       Variant (&out)[kMaxVariants]) {
     if (is_backward(p)) return backward::variants(p, target, model, out);
+    if (has_reductions(p)) return reductions::variants(p, target, out);
     static constexpr const char* kNames[] = {"rows", "flat", "ragged"};
     const Config first = preferred(p, target, model);
     out[0] = {kNames[first[kForm]], first};
@@ -266,12 +277,14 @@ struct PointwiseFamily {
   // The widest access to an operand that is read or written in vectors, broadcasts along rows included.
   static std::uint32_t alignment(const Pointwise& p, int operand, const Config& config) {
     if (is_backward(p)) return backward::alignment(p, operand, config);
+    if (has_reductions(p)) return reductions::alignment(p, config);
     if (config[kForm] == kRagged) return 1;
     return static_cast<std::uint32_t>(widest_vector_element(p, config) * slot_elements(p, config));
   }
 
   static void specialize(const Pointwise& p, const Target&, const Config& config, Spec& spec) {
     if (is_backward(p)) return backward::specialize(p, config, spec);
+    if (has_reductions(p)) return reductions::specialize(p, config, spec);
     const std::int64_t elements = slot_elements(p, config);
     const bool periodic = has_cycles(p, config);
     spec.integer("max_threads", common::kMaxThreads);
@@ -317,6 +330,7 @@ struct PointwiseFamily {
   static void launch(const Pointwise& p, const Args& a, const DeviceModel& model, const Config& config,
                      Launch& launch) {
     if (is_backward(p)) return backward::launch(p, a, model, config, launch);
+    if (has_reductions(p)) return reductions::launch(p, a, config, launch);
     if (has_program(p)) return program::launch(p, a, model, config, launch);
     auto& params = launch.make_params<pointwise::Params>();
     params.x = a.x.data;
@@ -332,6 +346,7 @@ struct PointwiseFamily {
   }
 
   static void reference(const Pointwise& p, const Args& a) {
+    if (has_reductions(p)) return reductions::reference(p, a);
     if (has_program(p)) return program::reference(p, a);
     is_backward(p) ? backward::reference(p, a) : pointwise::reference(p, a);
   }
@@ -341,6 +356,7 @@ struct PointwiseFamily {
   // near -1 is an ulp of 1 in the stored type, times x / 2.
   static Tolerance tolerance(const Pointwise& p, int operand, int entry) {
     if (is_backward(p)) return backward::tolerance(p, kOperands[operand].name);
+    if (has_reductions(p)) return reductions::tolerance(p, entry);
     if (has_program(p)) return program::tolerance(p, entry);
     const ActivationRow& row = kActivationRows[static_cast<int>(p.activation)];
     if (row.ulps == 0) return {};
@@ -360,9 +376,12 @@ struct PointwiseFamily {
     return total;
   }
 
-  static bool generate(const Pointwise& p, int operand, std::uint64_t seed, void* data) {
-    if (is_backward(p)) backward::generate(p, kOperands[operand].layout(&p), seed, data);
-    return is_backward(p);
+  // A special number makes its whole row or column one where there are sums.
+  static bool generate(const Pointwise& p, int operand, int entry, std::uint64_t seed, void* data) {
+    if (!is_backward(p) && !has_reductions(p)) return false;
+    const bool sums = has_reductions(p) || backward::has_sums(p);
+    backward::generate(kOperands[operand].layout(&p, entry), sums ? 16384 : 16, seed, data);
+    return true;
   }
 };
 

@@ -34,8 +34,8 @@ struct PointwiseArgs {
   Out y_gradient = {};           // add_mul_act: laid out as y
   Out bias_gradient = {};        // [width], with bias_gradient: the sums of x_gradient's columns
   Out multiplier_gradient = {};  // [1] of f32, with multiplier_gradient: the sum of x_gradient times y
-  Out workspace = {};            // with the last two: zeros, which each launch restores; one launch at a time; see
-                                 // Plan::workspace_bytes
+  Out workspace = {};  // with the last two, and with expr that has sum_rows or sum_all: zeros, which each launch
+                       // restores; one launch at a time; see Plan::workspace_bytes
   float multiplier = 1.0f;
   float alpha = kDefaultAlpha;  // parameter of elu, leaky_relu, fatrelu, qgelu and situ
   std::int64_t rows = kOpen;
@@ -68,9 +68,8 @@ struct Pointwise {
   std::int64_t x_stride = 0;                    // elements between rows; 0: width
   std::int64_t y_stride = 0;
   std::int64_t out_stride = 0;
-  // A program, as docs/expressions.md says, without reductions: it takes the place of all fields but rows,
-  // width and dtype. Texts with the same canonical form are one problem. The last member: launches copy no more than
-  // its text.
+  // A program, as docs/expressions.md says: it takes the place of all fields but rows, width and dtype. Texts with the
+  // same canonical form are one problem. The last member: launches copy no more than its text.
   Text<1000> expr = {};
 
   QUERN_API static const Family& family();

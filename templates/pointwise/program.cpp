@@ -10,6 +10,7 @@
 #include "common/host_types.h"
 #include "expression/emit.h"
 #include "expression/print.h"
+#include "expression/stages.h"
 
 namespace quern::pointwise::program {
 namespace {
@@ -50,8 +51,12 @@ void add_entries(const Program& program, Summary& s) {
     s.has_row = s.has_row || input.kind == Kind::row;
     s.has_column = s.has_column || input.kind == Kind::column;
   }
-  for (const expression::Output& output : program.outputs)
+  for (const expression::Output& output : program.outputs) {
     s.entries[s.inputs + s.outputs++] = {output.dtype, spread_of(output.kind)};
+    s.sums += output.kind == Kind::row || output.kind == Kind::scalar ? 1 : 0;
+    s.totals += output.kind == Kind::scalar ? 1 : 0;
+    s.column_outputs += output.kind == Kind::column ? 1 : 0;
+  }
 }
 
 void add_numbers(const Program& program, Summary& s) {
@@ -69,6 +74,9 @@ Summary summary_of(const Program& program) {
   Summary s;
   add_entries(program, s);
   add_numbers(program, s);
+  const expression::Stages stages = expression::stages(program);
+  s.rounds = static_cast<int>(stages.rounds.size());
+  s.reductions = static_cast<int>(stages.reductions().size());
   for (const Node& node : program.tree.nodes()) s.inexact += is_inexact(node) ? 1 : 0;
   return s;
 }
@@ -167,18 +175,10 @@ std::string unused_field(const Pointwise& p) {
   return {};
 }
 
-std::string reduction(const Program& program) {
-  for (const Node& node : program.tree.nodes()) {
-    if (node.is_reduction())
-      return cat("expr has the reduction ", node.row().name,
-                 ", which pointwise does not have: it computes element by element");
-  }
-  for (const expression::Output& output : program.outputs) {
-    if (output.kind != Kind::full)
-      return cat("expr has the output ", output.name, " of kind ", name(output.kind),
-                 ", which pointwise does not have: its outputs are full, [rows, width]");
-  }
-  return {};
+// Of a program: the results of that many reductions pass from warp to warp.
+std::string too_many(const Summary& s) {
+  if (s.reductions <= kMostReductions) return {};
+  return cat("expr has ", s.reductions, " reductions along rows; at most ", kMostReductions, " are possible");
 }
 
 }  // namespace
@@ -186,7 +186,7 @@ std::string reduction(const Program& program) {
 std::string check(const Pointwise& p) {
   const Parsed parsed = expression::parse(p.expr.view());
   if (!parsed) return cat("expr does not parse: ", parsed.error.text());
-  if (std::string sentence = reduction(parsed.program); !sentence.empty()) return sentence;
+  if (std::string sentence = too_many(summary(p)); !sentence.empty()) return sentence;
   const std::size_t size = expression::print(parsed.program).size();
   if (size > sizeof(Expr::bytes))
     return cat("expr takes ", size, " letters as it is kept, with each common part once; at most ", sizeof(Expr::bytes),

@@ -15,6 +15,8 @@ inline bool has_program(const Pointwise& p) { return p.expr.count != 0; }
 
 namespace program {
 
+inline constexpr int kMostReductions = 32;  // along rows
+
 struct Entry {
   DType dtype;  // none: the problem's
   Spread spread;
@@ -36,16 +38,29 @@ struct Summary {
   int full_inputs = 0;      // inputs of all of [rows, width]
   bool has_row = false;     // an input is a row
   bool has_column = false;  // an input is a column
+  int reductions = 0;       // along rows
+  int rounds = 0;           // of them, each from the results of those before it
+  int sums = 0;             // outputs that are sums over the rows or over all
+  int totals = 0;           // those over all
+  int column_outputs = 0;
   Entry entries[expression::kMostOperands + expression::kMostOutputs] = {};  // the inputs, then the outputs
   Number values[expression::kMostNumbers] = {};
 
   int operands() const { return inputs + outputs; }
+  // Else it is computed element by element.
+  bool has_reductions() const { return reductions + sums + column_outputs != 0; }
   bool has_periodic() const { return has_row || has_column; }
 };
 
 // Of the problem's program, if it is right; else it has no operands. A thread that asks for one program again compares
 // its text; each text is parsed once, and is then kept until the process ends.
 const Summary& summary(const Pointwise& p);
+
+}  // namespace program
+
+inline bool has_reductions(const Pointwise& p) { return has_program(p) && program::summary(p).has_reductions(); }
+
+namespace program {
 
 inline int given_numbers(const Pointwise& p) { return has_program(p) ? summary(p).given : 0; }
 

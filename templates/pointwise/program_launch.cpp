@@ -9,6 +9,7 @@
 #include "expression/emit.h"
 #include "pointwise/geometry.h"
 #include "pointwise/params.h"
+#include "pointwise/reductions.h"
 #include "quern/error.h"
 
 namespace quern::pointwise::program {
@@ -67,10 +68,6 @@ std::size_t shape_offset(const Summary& s) {
   return sizeof(common::Slots) + static_cast<std::size_t>(s.operands()) * sizeof(void*);
 }
 std::size_t numbers_offset(const Summary& s) { return shape_offset(s) + sizeof(ProgramShape); }
-std::size_t params_bytes(const Summary& s) {
-  const std::size_t end = numbers_offset(s) + static_cast<std::size_t>(std::max(1, s.numbers)) * sizeof(float);
-  return (end + alignof(void*) - 1) / alignof(void*) * alignof(void*);
-}
 
 int aligned_output(const Pointwise& p, const Summary& s) {
   const Entry* const first = s.entries + s.inputs;
@@ -86,14 +83,18 @@ std::string input_text(int number, const char* type, const char* spread) {
              ";\n  static constexpr pointwise::Spread kSpread = pointwise::Spread::", spread, ";\n};\n");
 }
 
-// The types of the operands, and how they are spread.
-std::string operands_text(const Pointwise& p, const Summary& s) {
+// The types of the operands, and how inputs are spread.
+std::string inputs_text(const Pointwise& p, const Summary& s) {
   std::string text = "template <int I>\nstruct Input;\ntemplate <int I>\nstruct Output;\n";
   for (int i = 0; i < s.inputs; ++i) {
     const Entry& entry = s.entries[i];
     text += input_text(i, common::spec_type(dtype_of(p, entry)).c_str(), kBiasSpreads[static_cast<int>(entry.spread)]);
   }
   if (s.inputs == 0) text += input_text(0, "float", "none");
+  return text;
+}
+std::string outputs_text(const Pointwise& p, const Summary& s) {
+  std::string text;
   for (int i = 0; i < s.outputs; ++i)
     text += cat("template <>\nstruct Output<", i,
                 "> {\n  using Type = ", common::spec_type(dtype_of(p, s.entries[s.inputs + i])), ";\n};\n");
@@ -102,16 +103,21 @@ std::string operands_text(const Pointwise& p, const Summary& s) {
 
 }  // namespace
 
-void specialize(const Pointwise& p, Spec& spec) {
+void specialize_operands(const Pointwise& p, std::size_t numbers_at, const std::string& outputs_text, Spec& spec) {
   const Summary& s = summary(p);
   spec.integer("inputs", s.inputs);
   spec.integer("outputs", s.outputs);
   spec.integer("numbers", std::max(1, s.numbers));
+  spec.integer("params_bytes", static_cast<std::int64_t>(params_bytes(s, numbers_at)));
+  spec.source("program.cuh", cat("#include \"pointwise/params.h\"\n", expression::emit(parsed(p), p.dtype),
+                                 "\nnamespace quern::generated {\n\n", inputs_text(p, s), outputs_text,
+                                 "\n}  // namespace quern::generated\n"));
+}
+
+void specialize(const Pointwise& p, Spec& spec) {
+  const Summary& s = summary(p);
   spec.integer("aligned", aligned_output(p, s));
-  spec.integer("params_bytes", static_cast<std::int64_t>(params_bytes(s)));
-  spec.source("program.cuh",
-              cat("#include \"pointwise/params.h\"\n", expression::emit(parsed(p), p.dtype),
-                  "\nnamespace quern::generated {\n\n", operands_text(p, s), "\n}  // namespace quern::generated\n"));
+  specialize_operands(p, numbers_offset(s), outputs_text(p, s), spec);
   spec.part("pointwise/program.cuh");
 }
 
@@ -139,13 +145,16 @@ bool overlap(const Range& a, const Range& b) {
 // Each thread reads its elements of all inputs before it writes those of the outputs, and no other thread uses them:
 // one with ragged slots reads whole blocks of 16 bytes, and drops what is of its neighbours.
 bool is_in_place(const Pointwise& p, const Entry& input, const Entry& output, const Range& in, const Range& out) {
-  return in.begin == out.begin && input.spread == Spread::full && dtype_of(p, input) == dtype_of(p, output);
+  return in.begin == out.begin && input.spread == Spread::full && output.spread == Spread::full &&
+         dtype_of(p, input) == dtype_of(p, output) && reductions::may_be_in_place(p);
 }
 
 [[noreturn]] void refuse_overlap(const Pointwise& p, int output, int other) {
-  throw Error(Code::bad_input, Stage::launch,
-              cat(name_of(p, output), " overlaps ", name_of(p, other),
-                  "; an output may have the address of a full input of its type, and may overlap nothing else"));
+  const char* const why =
+      reductions::may_be_in_place(p)
+          ? "an output may have the address of a full input of its type, and may overlap nothing else"
+          : "this row is too long to be replaced: several blocks read it for its reductions";
+  throw Error(Code::bad_input, Stage::launch, cat(name_of(p, output), " overlaps ", name_of(p, other), "; ", why));
 }
 
 void refuse_overlaps(const Pointwise& p, const Summary& s, void* const* addresses) {
@@ -180,22 +189,32 @@ struct Work : ProgramShape {
 
 }  // namespace
 
-void launch(const Pointwise& p, const PointwiseArgs& a, const DeviceModel& model, const Config& config,
-            Launch& launch) {
+std::size_t params_bytes(const Summary& s, std::size_t numbers_at) {
+  const std::size_t end = numbers_at + static_cast<std::size_t>(std::max(1, s.numbers)) * sizeof(float);
+  return (end + alignof(void*) - 1) / alignof(void*) * alignof(void*);
+}
+
+void write_operands(const Pointwise& p, const PointwiseArgs& a, std::size_t operands_at, std::size_t numbers_at,
+                    Launch& launch) {
   const Summary& s = summary(p);
   void* addresses[expression::kMostOperands + expression::kMostOutputs];
   for (int i = 0; i < s.inputs; ++i) addresses[i] = const_cast<void*>(a.inputs.entries[i].data);
   for (int i = 0; i < s.outputs; ++i) addresses[s.inputs + i] = a.outputs.entries[i].data;
   refuse_overlaps(p, s, addresses);
-  Work work{};
-  set_work(p, model, config, work, launch);
   float numbers[expression::kMostNumbers] = {};
   for (int i = 0; i < s.numbers; ++i) numbers[i] = value_of(p, a, s.values[i]);
-  const std::size_t shape = shape_offset(s), first = numbers_offset(s);
+  std::memcpy(launch.params + operands_at, addresses, static_cast<std::size_t>(s.operands()) * sizeof(void*));
+  std::memcpy(launch.params + numbers_at, numbers, params_bytes(s, numbers_at) - numbers_at);
+}
+
+void launch(const Pointwise& p, const PointwiseArgs& a, const DeviceModel& model, const Config& config,
+            Launch& launch) {
+  const Summary& s = summary(p);
+  write_operands(p, a, sizeof(common::Slots), numbers_offset(s), launch);
+  Work work{};
+  set_work(p, model, config, work, launch);
   std::memcpy(launch.params, &work.slots, sizeof(work.slots));
-  std::memcpy(launch.params + sizeof(work.slots), addresses, shape - sizeof(work.slots));
-  std::memcpy(launch.params + shape, static_cast<const ProgramShape*>(&work), sizeof(ProgramShape));
-  std::memcpy(launch.params + first, numbers, params_bytes(s) - first);
+  std::memcpy(launch.params + shape_offset(s), static_cast<const ProgramShape*>(&work), sizeof(ProgramShape));
 }
 
 }  // namespace quern::pointwise::program

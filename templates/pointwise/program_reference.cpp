@@ -1,80 +1,74 @@
-// The plain reference: fp32 without contraction, operation by operation as the language says, and one rounding at each
-// store. An activation that is the last operation of an output of 16 or 8 bits is in double: its fp32 formula may
-// cancel, and the kernel has a better one there.
+#include "pointwise/program_reference.h"
+
 #include <algorithm>
 
 #include "base/parallel.h"
 #include "common/host_types.h"
 #include "expression/emit.h"
-#include "expression/evaluate.h"
 #include "pointwise/program_launch.h"
 
 namespace quern::pointwise::program {
 namespace {
-
-using expression::Program;
 
 std::int64_t place(Spread spread, std::int64_t width, std::int64_t row, std::int64_t column) {
   if (spread == Spread::full) return row * width + column;
   return spread == Spread::row ? column : spread == Spread::column ? row : 0;
 }
 
-class Reference {
- public:
-  Reference(const Pointwise& problem, const PointwiseArgs& args)
-      : p_(problem), a_(args), s_(summary(problem)), program_(parsed(problem)), places_(memory_places(program_)) {
-    for (std::size_t i = 0, given = 0; i < places_.size(); ++i) given_.push_back(places_[i] < 0 ? given++ : 0);
-  }
-
-  void rows(std::int64_t begin, std::int64_t end) const {
-    expression::RowInterpreter<float> interpreter(
-        program_, {p_.rows, p_.width},
-        [this](int input, std::int64_t row, std::int64_t column) { return read(input, row, column); });
-    for (std::int64_t row = begin; row < end; ++row) {
-      interpreter.evaluate(row);
-      for (int i = 0; i < s_.outputs; ++i) write(interpreter, i, row);
-    }
-  }
-
- private:
-  float read(int input, std::int64_t row, std::int64_t column) const {
-    const int memory = places_[static_cast<std::size_t>(input)];
-    if (memory < 0) return a_.numbers[given_[static_cast<std::size_t>(input)]];
-    const Entry& entry = s_.entries[memory];
-    return static_cast<float>(common::read_float(dtype_of(p_, entry), a_.inputs.entries[memory].data,
-                                                 place(entry.spread, p_.width, row, column)));
-  }
-
-  void write(const expression::RowInterpreter<float>& made, int output, std::int64_t row) const {
-    const DType dtype = dtype_of(p_, s_.entries[s_.inputs + output]);
-    void* const data = a_.outputs.entries[output].data;
-    const expression::Id root = program_.outputs[static_cast<std::size_t>(output)].value;
-    const expression::Node& node = program_.tree[root];
-    const bool is_narrow = expression::stores_narrow(node, dtype);
-    for (std::int64_t c = 0; c < p_.width; ++c) {
-      const auto argument = [&](std::size_t i) {
-        return i < node.count ? static_cast<double>(made.value(node.arguments[i], c)) : 0;
-      };
-      const double value =
-          is_narrow ? node.row().reference(argument(0), argument(1), 0) : static_cast<double>(made.value(root, c));
-      common::write_float(dtype, data, row * p_.width + c, value);
-    }
-  }
-
-  const Pointwise& p_;
-  const PointwiseArgs& a_;
-  const Summary s_;
-  const Program program_;
-  const std::vector<int> places_;
-  std::vector<std::size_t> given_;
-};
-
 }  // namespace
+
+Reference::Reference(const Pointwise& problem, const PointwiseArgs& args)
+    : p_(problem),
+      a_(args),
+      s_(program::summary(problem)),
+      program_(parsed(problem)),
+      places_(memory_places(program_)) {
+  for (std::size_t i = 0, given = 0; i < places_.size(); ++i) given_.push_back(places_[i] < 0 ? given++ : 0);
+}
+
+expression::RowInterpreter<float> Reference::interpreter(expression::RowInterpreter<float>::Add add) const {
+  return {program_,
+          {p_.rows, p_.width},
+          [this](int input, std::int64_t row, std::int64_t column) { return read(input, row, column); },
+          std::move(add)};
+}
+
+float Reference::read(int input, std::int64_t row, std::int64_t column) const {
+  const int memory = places_[static_cast<std::size_t>(input)];
+  if (memory < 0) return a_.numbers[given_[static_cast<std::size_t>(input)]];
+  const Entry& entry = s_.entries[memory];
+  return static_cast<float>(common::read_float(dtype_of(p_, entry), a_.inputs.entries[memory].data,
+                                               place(entry.spread, p_.width, row, column)));
+}
+
+double Reference::value(const expression::RowInterpreter<float>& made, int output, std::int64_t column) const {
+  const expression::Id root = program_.outputs[static_cast<std::size_t>(output)].value;
+  const expression::Node& node = program_.tree[root];
+  const auto argument = [&](std::size_t i) {
+    return i < node.count ? static_cast<double>(made.value(node.arguments[i], column)) : 0;
+  };
+  if (expression::stores_narrow(node, dtype_of(p_, s_.entries[s_.inputs + output])))
+    return node.row().reference(argument(0), argument(1), 0);
+  return static_cast<double>(made.value(root, column));
+}
+
+void Reference::write(int output, std::int64_t row, std::int64_t column, double value) const {
+  const Entry& entry = s_.entries[s_.inputs + output];
+  common::write_float(dtype_of(p_, entry), a_.outputs.entries[output].data, place(entry.spread, p_.width, row, column),
+                      value);
+}
 
 void reference(const Pointwise& p, const PointwiseArgs& a) {
   const Reference reference(p, a);
-  parallel_for(p.rows, 1 + (1 << 16) / std::max<std::int64_t>(1, p.width),
-               [&](std::int64_t begin, std::int64_t end) { reference.rows(begin, end); });
+  parallel_for(p.rows, 1 + (1 << 16) / std::max<std::int64_t>(1, p.width), [&](std::int64_t begin, std::int64_t end) {
+    auto interpreter = reference.interpreter();
+    for (std::int64_t row = begin; row < end; ++row) {
+      interpreter.evaluate(row);
+      for (int i = 0; i < reference.summary().outputs; ++i) {
+        for (std::int64_t c = 0; c < p.width; ++c) reference.write(i, row, c, reference.value(interpreter, i, c));
+      }
+    }
+  });
 }
 
 // Where devices compute all operations to the same bit, results are equal. Else each of the others is within a few fp32

@@ -5,6 +5,7 @@
 #include "common/geometry.h"
 #include "pointwise/backward.h"
 #include "pointwise/program.h"
+#include "pointwise/reductions.h"
 
 namespace quern::pointwise {
 namespace {
@@ -94,7 +95,7 @@ std::int64_t cycle_rows(const Pointwise& p, std::int64_t elements) {
 bool has_cycles(const Pointwise& p, const Config& c) { return c[kForm] == kFlat && has_periodic(p); }
 
 bool form_fits(const Pointwise& p, const Target&, const Config& c) {
-  if (is_backward(p) && c[kForm] == kFlat) return false;
+  if ((is_backward(p) || has_reductions(p)) && c[kForm] == kFlat) return false;
   if (c[kForm] == kRows) return rows_divide(p, slot_elements(p, c));
   return c[kForm] == kRagged || (packed(p) && (has_program(p) || p.bias_spread != Spread::full));
 }
@@ -107,6 +108,7 @@ bool row_has_few_slots(const Pointwise& p, const Target&, const Config& c) {
 }
 bool registers_suffice(const Pointwise& p, const Target&, const Config& c) {
   if (is_backward(p)) return backward::has_few_elements(p, c);
+  if (has_reductions(p)) return reductions::has_few_elements(p, c);
   return slot_elements(p, c) * c[kUnroll] <= 32;
 }
 

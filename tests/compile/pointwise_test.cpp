@@ -146,6 +146,35 @@ TEST_F(PointwiseCompile, Programs) {
   expect_each_good(jobs);
 }
 
+// Rows of some lanes, of a warp, of a block, and those that are read again; with sums over rows and without.
+TEST_F(PointwiseCompile, Reductions) {
+  const char* const programs[] = {
+      "let e = exp(x - max(x)); y = e / sum(e)", "w: row; y = x * rsqrt(mean(x * x) + const 1e-6) * w",
+      "w: f32 row; b: f32 row; let c = x - mean(x); y = c * rsqrt(mean(c * c) + const 1e-5) * w + b",
+      "w: row; r: column; let s = r * x; let g = dy * w; dx = (g - s * mean(g * s)) * r; dw: f32; dw = sum_rows(dy * "
+      "s)",
+      "b: row; let g = dz * gelu_slope(x + b); dx = g; db: f32; db = sum_rows(g); m: f32; m = sum_all(g * x)"};
+  std::vector<Job> jobs;
+  for (const char* program : programs) {
+    for (const int width : {72, 1000, 7168, 28672, 28673}) {
+      for (const char* type : {"bf16", "f32"})
+        jobs.push_back({cat("pointwise width=", width, " dtype=", type, " expr=\"", program, "\""),
+                        kArchitectures[(jobs.size() + jobs.size() / 4) % 4]});
+    }
+  }
+  expect_each_good(jobs);
+}
+
+// A row is read once, in whole vectors, also where the outputs need it after two rounds.
+TEST_F(PointwiseCompile, ReductionsReadARowOnce) {
+  const Compiled rows = compile("pointwise width=4096 expr=\"let e = exp(x - max(x)); y = e / sum(e)\"", "sm_90a");
+  ASSERT_EQ(rows.error, "");
+  EXPECT_EQ(rows.result.images[0].variant, "rows");
+  EXPECT_EQ(accesses(rows, 0, false, 16), 2) << "two segments a thread";
+  EXPECT_EQ(accesses(rows, 0, true, 16), 2);
+  EXPECT_EQ(widths(rows, 0, false), "16");
+}
+
 TEST_F(PointwiseCompile, ProgramsReadAndWriteWholeVectors) {
   const Compiled rows = compile("pointwise width=4096 expr=\"b: row; a = relu(x + y + b); c = x - y\"", "sm_90a");
   ASSERT_EQ(rows.error, "");

@@ -142,7 +142,8 @@ TEST_F(CInterface, EveryFamilyGivesItsReference) {
                             rope_cases(),
                             embedding_cases(),
                             embedding_backward_cases(),
-                            pointwise_program_cases()}) {
+                            pointwise_program_cases(),
+                            pointwise_reduction_cases()}) {
     for (const Case& c : few(table)) check(c);
   }
 }

@@ -35,17 +35,6 @@ TEST(PointwiseProgram, WhatIsWrongInTheTextIsShownWhereItIs) {
   EXPECT_TRUE(has(refusal(with_program("x")), "expr does not parse: 1:1: ")) << refusal(with_program("x"));
 }
 
-TEST(PointwiseProgram, ReductionsAreRefusedByName) {
-  for (const auto& [program, name] :
-       {std::pair("out = x - max(x)", "the reduction max"), std::pair("s = sum(x)", "the reduction sum"),
-        std::pair("b = sum_rows(x * y)", "the reduction sum_rows"),
-        std::pair("s: column; c: column; s = c * 2", "the output s of kind column")}) {
-    const std::string said = refusal(with_program(program));
-    EXPECT_TRUE(has(said, name)) << program << ": " << said;
-    EXPECT_EQ(said.find('\n'), std::string::npos);
-  }
-}
-
 // Each field that the program takes the place of, at a value that it takes with an operation.
 TEST(PointwiseProgram, FieldsOfOperationsAreRefusedWithIt) {
   for (const char* field :

@@ -317,6 +317,35 @@ typedef struct quern_family {
 // The families of the library, in alphabetical order; they live as long as the library.
 QUERN_C_API const quern_family* quern_families(size_t* count);
 
+// ---- Programs ------------------------------------------------------------------------------------------------------
+
+// Programs of element by element formulas, which `pointwise expr="…"` runs; docs/expressions.md is their language.
+// Their gradients are programs too.
+typedef struct quern_program_operand {
+  const char* name;
+  const char* dtype;  // "bf16"; "none": the problem's
+  const char* kind;   // "full", "row", "column" or "scalar"; of a float of the launch "number"
+} quern_program_operand;
+
+typedef struct quern_program {
+  const char* text;  // canonical: equal programs have equal texts
+  // In the order in which the outputs, from the first on and left to right, first need them. Those of kind "number" are
+  // the numbers of a launch, number_0 and on; the others are its tensors inputs.0 and on.
+  const quern_program_operand* inputs;
+  size_t input_count;
+  const quern_program_operand* outputs;  // outputs.0 and on
+  size_t output_count;
+} quern_program;
+
+// The message of a refusal has the line, the column and a caret.
+QUERN_C_API quern_code quern_program_read(const char* text, quern_program** program, quern_error** error);
+// The program that makes d_NAME for each of `names`, which are inputs, from the inputs that it needs and d_OUT of each
+// output. d_NAME has the type and kind of the input; of a number it is a scalar in f32.
+QUERN_C_API quern_code quern_program_gradient(const char* text, const char* const* names, size_t count,
+                                              quern_program** gradient, quern_error** error);
+// NULL is ignored.
+QUERN_C_API void quern_program_free(quern_program* program);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif

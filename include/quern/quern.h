@@ -9,6 +9,7 @@
 #include "quern/log.h"
 #include "quern/options.h"
 #include "quern/plan.h"
+#include "quern/program.h"
 #include "quern/runtime.h"
 #include "quern/version.h"
 

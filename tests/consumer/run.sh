@@ -155,7 +155,7 @@ compile_c() {
 c_block() { awk -v n="$1" '/^```/ { in_block = /^```c$/; count += in_block; next } in_block && count == n' "$root/docs/c.md"; }
 # shellcheck disable=SC2046
 compile_page() { gcc -std=c11 -pedantic -Wall -Wextra -Werror "$@" $(flags --cflags --libs); }
-# The program of the page prints what the page says; the part of a program compiles.
+# The program of the page prints what the page says; the parts of a program compile.
 page_of_c() {
   local program=$work/page output
   c_block 1 >"$program.c" && compile_page "$program.c" -o "$program" || return
@@ -163,14 +163,15 @@ page_of_c() {
   printf '%s\n' "$output"
   [ -n "$output" ] && grep -Fqx "    $output" "$root/docs/c.md" || return
   {
-    printf '%s\n' '#include <quern/c_families.h>' 'int failed(quern_error* error);' \
+    printf '%s\n' '#include <quern/c_families.h>' '#include <stdio.h>' 'int failed(quern_error* error);' \
       'int part(quern_runtime* runtime, quern_plan* plan, quern_error* error, quern_stream stream, const void* table,' \
       '         const void* ids, void* out, int64_t count);' \
       'int part(quern_runtime* runtime, quern_plan* plan, quern_error* error, quern_stream stream, const void* table,' \
       '         const void* ids, void* out, int64_t count) {'
     c_block 2
+    c_block 3
     printf 'return 0;\n}\n'
-  } >"$program.2.c" && [ -n "$(c_block 2)" ] && compile_page -c "$program.2.c" -o "$program.o"
+  } >"$program.2.c" && [ -n "$(c_block 3)" ] && compile_page -c "$program.2.c" -o "$program.o"
 }
 
 # The archive is C++, so the C++ compiler links it. The host driver is not next to the program.

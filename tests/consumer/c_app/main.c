@@ -252,6 +252,33 @@ static void check_numbers(quern_runtime* runtime) {
   quern_plan_destroy(plan);
 }
 
+// ---- A program of formulas and its gradient ------------------------------------------------------------------------
+
+static void check_program(quern_runtime* runtime) {
+  static const char* const names[] = {"x"};
+  quern_program* gradient = NULL;
+  quern_error* error = NULL;
+  const quern_code code = quern_program_gradient("out = x * x * y", names, 1, &gradient, &error);
+  succeeds(code, error, "a program has a gradient");
+  expect(gradient->input_count == 3 && strcmp(gradient->inputs[1].name, "y") == 0 && gradient->output_count == 1,
+         "  its inputs and outputs are listed");
+  char text[200];
+  snprintf(text, sizeof text, "pointwise width=4 dtype=f32 expr=\"%s\"", gradient->text);
+  quern_program_free(gradient);
+
+  quern_plan* const plan = prepare(runtime, quern_text(text), "it is prepared");
+  float x[4] = {1, 2, 3, 4}, y[4] = {5, 6, 7, 8}, d_out[4] = {1, 1, 1, 2}, d_x[4];
+  int64_t shape[2] = {1, 4};
+  const quern_tensor tensors[] = {cpu_tensor(d_out, kFloat, 32, 2, shape), cpu_tensor(y, kFloat, 32, 2, shape),
+                                  cpu_tensor(x, kFloat, 32, 2, shape), cpu_tensor(d_x, kFloat, 32, 2, shape)};
+  const quern_tensor* const pointers[] = {&tensors[0], &tensors[1], &tensors[2], &tensors[3]};
+  succeeds(quern_launch(plan, NULL, pointers, 4, NULL, 0, &error), error, "  and launched");
+  expect(d_x[0] == 10 && d_x[1] == 24 && d_x[2] == 42 && d_x[3] == 128, "  the derivatives are right");
+  quern_plan_destroy(plan);
+  refused(quern_program_read("out = x +", &gradient, &error), &error, QUERN_BAD_INPUT, "1:10",
+          "a wrong one is refused");
+}
+
 // ---- The rest ------------------------------------------------------------------------------------------------------
 
 static const quern_family* family_named(const char* name) {
@@ -333,6 +360,7 @@ int main(int argc, char** argv) {
   check_description(plan);
   check_refusals(plan);
   check_numbers(runtime);
+  check_program(runtime);
   check_prewarm(runtime);
 
   expect(lines.info > 0 && lines.below == 0 && lines.malformed == 0, "the log has lines of level info, none below");

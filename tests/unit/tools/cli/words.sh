@@ -37,6 +37,12 @@ expect 0 gather list
 expect 0 '"family":"gather"' list --json
 expect 0 operand describe gather
 expect 0 '"constraints"' describe pointwise --json
+expect 0 'b: row; out = relu(x + b)' expression 'b:row;out=relu((x+b))'
+expect 0 '| b     | row  | none  |' expression 'b: row; out = x + b'
+expect 0 '"inputs":[{"input":"d_out","kind":"full","dtype":"none"}]' expression 'b: row; out = x + b' --gradient b,x --json
+expect 2 'the program does not parse: 1:10: ' expression 'out = x +'
+expect 2 'the program has no input z; its inputs are x, b' expression 'out = x + b' --gradient x,z
+expect 2 'PROGRAM' expression
 expect 0 sm_100a describe gather width=64 --arch sm_100a
 # A missing driver is reported as wrong.
 expect 1 'Wrong: ' doctor

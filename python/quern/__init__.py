@@ -15,7 +15,7 @@ from quern._quern import *  # noqa: F403: a function for each family, Runtime, P
 from quern._quern import __version__
 
 __all__ = [name for name in dir(_quern) if not name.startswith("_") and name != "setting_text"]
-__all__ += ["Problem", "__version__", "bench", "records", "sweep"]
+__all__ += ["Problem", "__version__", "bench", "fuse", "records", "sweep"]
 
 
 def __getattr__(name):
@@ -24,6 +24,8 @@ def __getattr__(name):
         from quern import _data
 
         made = getattr(_data, name)
+    elif name == "fuse":
+        from quern._fuse import fuse as made
     else:
         made = problem_class(name)
     if made is None:

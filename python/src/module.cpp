@@ -79,6 +79,7 @@ int execute(PyObject* module) {
     add_plan(module);
     add_functions(module);
     add_problem(module);
+    add_program(module);
     add_torch(module);
     check(PyModule_AddStringConstant(module, "__version__", quern_version()));
     return 0;

@@ -24,6 +24,7 @@ struct PlanObject {
 void add_runtime(PyObject* module);
 void add_plan(PyObject* module);
 void add_functions(PyObject* module);
+void add_program(PyObject* module);
 void add_torch(PyObject* module);
 
 struct DecrementRuntime {

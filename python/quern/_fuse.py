@@ -206,5 +206,5 @@ def results(made, shapes):
 
 def fuse(program):
     """A function of tensors that computes a program, "out = relu(x + m * y + b)", in one kernel. docs/expressions.md has
-    its language, help(quern.fuse(...)) its arguments."""
+    its language, help(quern.fuse(...)) its arguments. quern.torch.fuse has gradients."""
     return Fused(program)

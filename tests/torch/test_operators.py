@@ -31,6 +31,8 @@ def _cases():
         ("gather", [rand(10, 6), index], dict(mode="zero")),
         ("scatter", [rand(3, 6, grad=True), ints([4, 1, 2], torch.int64)], dict(rows=10)),
         ("pointwise", [rand(4, 16, grad=True), None, rand(16, grad=True)], dict(activation="silu")),
+        ("pointwise_program", [[rand(4, 16, grad=True), rand(4, 16, grad=True)]], dict(expr="p = silu(x) * y; q = x - y", dtype="f32")),
+        ("pointwise_program", [[rand(4, 16, grad=True), rand(16)]], dict(expr="b: row; m: number; out = x * m + b", number_0=0.5)),
         ("glu", [rand(4, 16, grad=True)], dict(activation="gelu")),
         ("glu", [rand(4, 16, grad=True), None, rand(16, grad=True)], {}),
         ("glu", [rand(4, 16), rand(4, 16)], dict(layout="split")),
@@ -176,7 +178,7 @@ class Operators(TorchTest):
                 warnings.simplefilter("ignore")  # of inputs that are not fp64
                 self.assertTrue(torch.autograd.gradcheck(function, needing, eps=1e-2, atol=2e-2, rtol=2e-2, fast_mode=True))
                 seen.add(name)
-        differentiable = "gather scatter pointwise glu rope concat interaction chunk_sort row_pad multi_row_pad moe_permute moe_unpermute embedding".split()
+        differentiable = "gather scatter pointwise pointwise_program glu rope concat interaction chunk_sort row_pad multi_row_pad moe_permute moe_unpermute embedding".split()
         self.assertEqual(seen, set(differentiable))
 
     def test_gradcheck_in_fp64(self):
@@ -233,7 +235,7 @@ class Operators(TorchTest):
         for name, family in FAMILIES.items():
             for operator in (getattr(_ops, name), getattr(_ops, f"{name}_out")):
                 text = pydoc.render_doc(operator)
-                self.assertIn(quern.families()[name]["sentence"], text)
+                self.assertIn(quern.families()[family.family]["sentence"], text)
                 for operand in (*family.inputs, *family.results):
                     self.assertIn(operand["sentence"], text)
                 self.assertNotIn("packet", operator.__doc__)

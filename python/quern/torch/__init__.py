@@ -6,6 +6,7 @@
     permuted, routing = quern.torch.moe_permute(x, mask)       # TransformerEngine's names
     q = quern.torch.apply_rotary_emb(q, cos, sin)              # flash-attention's
     out, _, scales, _ = quern.torch.mxfp8_quantize(x)          # torchao's
+    swiglu = quern.torch.fuse("out = silu(gate) * up")         # formulas of one's own, with their gradients
 
 The operators work in eager mode, under torch.compile and in CUDA graphs. `settings` of a family are keywords: the fields
 that help(quern.gather) lists; `pass` is pass_.
@@ -13,6 +14,7 @@ that help(quern.gather) lists; `pass` is pass_.
 from quern.torch import _ops, _autograd, _autocast  # noqa: F401: register the operators, gradients and casts
 from quern.torch.activations import gated, geglu, reglu, swiglu
 from quern.torch.embedding import embedding_update
+from quern.torch.fusion import fuse
 from quern.torch.index import index_select
 from quern.torch.moe import (
     Routing,

@@ -2,6 +2,7 @@
 import torch
 from torch.autograd import forward_ad
 
+from quern.torch import _programs
 from quern.torch._fake import _NAMES as _DTYPE_NAMES
 from quern.torch._ops import library
 from quern.torch._schema import FAMILIES
@@ -42,8 +43,14 @@ class _Call:
         return copy
 
     def flags(self, names):
-        """For each tensor, whether it is an input of one of these names."""
-        return [n in names for n in self.names for t in (self[n] if isinstance(self[n], list) else [self[n]]) if t is not None]
+        """For each tensor, whether it is an input of one of these names; of a list "inputs" or "inputs.2"."""
+        flags = []
+        for name, value in self.inputs.items():
+            if isinstance(value, list):
+                flags += [name in names or f"{name}.{i}" in names for i in range(len(value))]
+            elif value is not None:
+                flags.append(name in names)
+        return flags
 
     def run(self):
         """Below autograd."""
@@ -66,6 +73,7 @@ class _Differentiated(torch.autograd.Function):
         ctx.backward, ctx.needs = backward, ctx.needs_input_grad[2:]
         ctx.set_materialize_grads(False)
         call = call.with_tensors(tensors)
+        call.each_needs = ctx.needs
         result = call.run()
         read = call.flags(backward.reads(call))
         ctx.save_for_backward(*[t for t, r in zip(tensors, read) if r])
@@ -109,7 +117,7 @@ def _register(name, *reads, unless=None):
     """Registers a function of (call, *gradients of the results) that returns gradients by the inputs' names.
 
     reads: the inputs that it reads; of others it has shape and type. unless: (input, others): with that input others are
-    read too; instead of an input a function of the call may say so.
+    read too; instead of an input a function of the call may say so, and instead of both one that returns the others.
     """
     family = FAMILIES[name]
     op = getattr(_ops, name).default
@@ -118,6 +126,8 @@ def _register(name, *reads, unless=None):
         def names(call):
             if unless is None:
                 return set(reads)
+            if callable(unless):
+                return set(reads) | unless(call)
             more = unless[0](call) if callable(unless[0]) else call[unless[0]] is not None
             return set(reads) | (set(unless[1]) if more else set())
 
@@ -245,6 +255,11 @@ def _glu(saved, gradient, *_):
         settings["bias_gradient"] = str(saved["bias"].dtype).split(".")[-1]
     made = _ops.glu(**saved.others(), gradient=_as(gradient, saved.results[0], saved["x"]), **settings)
     return dict(zip(wanted, made))
+
+
+@_register("pointwise_program", unless=_programs.reads)
+def _pointwise_program(saved, *gradients):
+    return {"inputs": _programs.gradients(saved, gradients)}
 
 
 @_register("pointwise", "x", "y", "bias")
@@ -401,8 +416,8 @@ def _refuse(name):
 
 
 for _name in set(FAMILIES) - {
-    "gather", "scatter", "glu", "pointwise", "rope", "concat", "chunk_sort", "moe_permute", "moe_unpermute", "row_pad",
-    "multi_row_pad", "interaction", "embedding",
+    "gather", "scatter", "glu", "pointwise", "pointwise_program", "rope", "concat", "chunk_sort", "moe_permute",
+    "moe_unpermute", "row_pad", "multi_row_pad", "interaction", "embedding",
 }:  # fmt: skip
     _refuse(_name)
 

@@ -62,18 +62,18 @@ class _Problem:
 
     def __init__(self, family, given, settings):
         self.given = dict(_places(given))
-        open_names = {f["name"] for f in quern.families()[family.name]["fields"] if f["default"] == "open"}
-        numbers = {n["name"] for n in quern.families()[family.name]["numbers"]}
+        open_names = {f["name"] for f in quern.families()[family.family]["fields"] if f["default"] == "open"}
+        numbers = {n["name"] for n in quern.families()[family.family]["numbers"]}
         fields = {n.removesuffix("_"): v for n, v in settings.items() if n not in numbers}
         words = [f"{n}={quern._quern.setting_text(_hint_of(v))}" for n, v in fields.items()]
         described = {n: (_NAMES[t.dtype], _hints(t.shape), _strides(t)) for n, t in self.given.items()}
-        text = quern.problem_of(" ".join([family.name] + words), described)
+        text = quern.problem_of(" ".join([family.family] + words), described)
         closed = {n: _hint(settings[n]) for n in open_names if n in settings}
         self.text = " ".join(w for w in text.split(" ") if w.split("=")[0] not in closed)
         self.places = quern.places(self.text)
         self.extents = {n: settings[n] for n in closed}
         self._find_extents()
-        self.kept = [f for f in quern.families()[family.name]["fields"] if f["name"] in fields and f["name"] not in closed]
+        self.kept = [f for f in quern.families()[family.family]["fields"] if f["name"] in fields and f["name"] not in closed]
         self.kept = {f["name"]: (f["kind"], fields[f["name"]]) for f in self.kept}
         self._keep_symbols()
         self._guard()

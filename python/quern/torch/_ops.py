@@ -60,8 +60,8 @@ def _make(family):
     _define(family.out_schema(), lambda *tensors, **settings: None)
     library.impl(plain, torch.library.fallthrough_kernel, "Autograd")
     for_gradients = _FOR_GRADIENTS.get(name, "")
-    _quern._register_torch(name, family.arguments(), not family.returns_one, [name, plain], for_gradients)
-    _quern._register_torch(name, family.out_arguments(), False, [f"{name}_out"], for_gradients)
+    _quern._register_torch(family.family, family.arguments(), not family.returns_one, [name, plain], for_gradients)
+    _quern._register_torch(family.family, family.out_arguments(), False, [f"{name}_out"], for_gradients)
     packet = getattr(torch.ops.quern, name)
     for key in ("PythonTLSSnapshot", "FuncTorchDynamicLayerFrontMode"):  # who sees operators in Python sees NAME
         library.impl(plain, packet.default, key)

@@ -19,6 +19,7 @@ class Family:
     """What an operator needs to know of a family."""
 
     name: str
+    family: str  # whose kernels it runs
     sentence: str
     inputs: list  # operands
     results: list
@@ -40,7 +41,7 @@ class Family:
 
     def doc(self, out=False):
         """What help() shows of its operator, or of the one that writes given results."""
-        tables = quern.families()[self.name]
+        tables = quern.families()[self.family]
         lines = [f"torch.ops.quern.{self.out_schema() if out else self.schema()}", "", self.sentence, ""]
         rows = [(o["name"], f"{o['shape']}: {o['sentence']}") for o in tables["operands"] if o["role"] == "input"]
         settings = {row["name"]: row["sentence"] for row in (*tables["fields"], *tables["numbers"])}
@@ -85,7 +86,7 @@ def _word(name, taken):
     return name + "_" if keyword.iskeyword(name) or name in taken else name
 
 
-def _family(tables):
+def _family(name, tables):
     inputs = [o for o in tables["operands"] if o["role"] == "input"]
     results = [o for o in tables["operands"] if o["role"] in ("output", "update") and not _is_flag(o)]
     names = {o["name"] for o in inputs}
@@ -95,7 +96,26 @@ def _family(tables):
             continue  # the type of that input, which the tensor says
         settings.append((_word(row["name"], names), _KINDS[row["kind"]]))
     settings += [(n["name"], _NUMBERS[n["dtype"]]) for n in tables["numbers"]]
-    return Family(tables["name"], tables["sentence"], inputs, results, settings)
+    return Family(name, tables["name"], tables["sentence"], inputs, results, settings)
 
 
-FAMILIES = {name: _family(tables) for name, tables in quern.families().items()}
+def _is_of_programs(row):
+    return row["name"] in ("inputs", "outputs", "expr") or row["name"].startswith("number_")
+
+
+def _part(tables, is_in):
+    return dict(tables, **{kind: [row for row in tables[kind] if is_in(row)] for kind in ("fields", "operands", "numbers")})
+
+
+def _families():
+    """By the operator's name. Programs of pointwise have one of their own, since PyTorch finds the device of a list only
+    where it is no option."""
+    for name, tables in quern.families().items():
+        if name == "pointwise":
+            yield name, _part(tables, lambda row: not _is_of_programs(row))
+            yield "pointwise_program", _part(tables, lambda row: _is_of_programs(row) or row["name"] in ("rows", "width", "dtype"))
+        else:
+            yield name, tables
+
+
+FAMILIES = {name: _family(name, tables) for name, tables in _families()}

@@ -33,6 +33,7 @@ def _cases():
         ("pointwise", [rand(4, 16, grad=True), None, rand(16, grad=True)], dict(activation="silu")),
         ("pointwise_program", [[rand(4, 16, grad=True), rand(4, 16, grad=True)]], dict(expr="p = silu(x) * y; q = x - y", dtype="f32")),
         ("pointwise_program", [[rand(4, 16, grad=True), rand(16)]], dict(expr="b: row; m: number; out = x * m + b", number_0=0.5)),
+        ("pointwise_program", [[rand(4, 16, grad=True), rand(16, grad=True)]], dict(expr="w: row; y = x * w; s = sum(x * w)", dtype="f32")),
         ("glu", [rand(4, 16, grad=True)], dict(activation="gelu")),
         ("glu", [rand(4, 16, grad=True), None, rand(16, grad=True)], {}),
         ("glu", [rand(4, 16), rand(4, 16)], dict(layout="split")),

@@ -13,6 +13,7 @@ usage: peers.py [FILE] [--only SUBSTRING]
 The peers of a family are in a file peers_TOPIC.py."""
 import argparse
 import json
+import shlex
 
 import torch
 
@@ -59,7 +60,7 @@ ROUTED = ("moe_map", "moe_permute", "moe_unpermute")  # whose time depends on th
 
 
 def made(problem, data_seed=1):
-    family, *settings = problem.split()
+    family, *settings = shlex.split(problem)
     data = {"data_seed": data_seed} if family in ROUTED else {}
     return FAMILIES[family](**dict(setting.split("=", 1) for setting in settings), **data)
 

@@ -1,8 +1,11 @@
 """Peers of `pointwise`: the formula in PyTorch, compiled and not, and a Triton kernel of the most common one."""
+import functools
+
 import torch
 import triton
 import triton.language as tl
 
+import programs
 from peers_data import TYPES, compiled, only_pass, random
 from peers_timing import sets_for
 
@@ -79,8 +82,29 @@ def pointwise_gradients(rows, width, kind, op, activation, bias, of_bias, of_mul
     return {"torch eager": eager, "torch.compile": torch.compile(eager, dynamic=False)}, operands, nbytes
 
 
+def operand(name, declared, rows, width, dtype):
+    """Of a program: a tensor of its kind and type."""
+    own, kind = declared.get(name, ("", ""))
+    shape = {"row": (width,), "column": (rows,), "scalar": (1,)}.get(kind, (rows, width))
+    return 1.0 if kind == "number" else torch.randn(*shape, device="cuda").to(programs.TYPES[own or dtype])
+
+
+def program_peers(rows, width, dtype, expr):
+    declared = programs.declared(expr)[1]
+    names, function = programs.as_torch(expr, dtype)
+    call = functools.partial(function, rows=rows, width=width)
+    make = lambda: [operand(name, declared, rows, width, dtype) for name in names]  # noqa: E731
+    first = make()
+    results = call(*first)
+    nbytes = sum(t.numel() * t.element_size() for t in [*first, *results] if isinstance(t, torch.Tensor))
+    operands = [first] + [make() for _ in range(sets_for(nbytes) - 1)]
+    return {"torch eager": call, "torch.compile": compiled(call)}, operands, nbytes
+
+
 def pointwise(rows, width=4096, dtype="bf16", op="bias_act", activation="relu", bias_spread="row", bias_gradient="none",
-              multiplier_gradient="none", **rest):
+              multiplier_gradient="none", expr="", **rest):
+    if expr:
+        return program_peers(int(rows), int(width), dtype, expr)
     rows, width, kind, multiply_add = int(rows), int(width), TYPES[dtype], op == "add_mul_act"
     if bias_spread not in ("row", "none"):
         raise ValueError(f"bias_spread={bias_spread}")

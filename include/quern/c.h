@@ -319,7 +319,7 @@ QUERN_C_API const quern_family* quern_families(size_t* count);
 
 // ---- Programs ------------------------------------------------------------------------------------------------------
 
-// Programs of element by element formulas, which `pointwise expr="…"` runs; docs/expressions.md is their language.
+// Programs of formulas, which `pointwise expr="…"` runs; docs/expressions.md is their language.
 // Their gradients are programs too.
 typedef struct quern_program_operand {
   const char* name;

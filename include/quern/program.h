@@ -1,4 +1,4 @@
-// Programs of element by element formulas, as text: what they take and make, and their gradients. docs/expressions.md
+// Programs of formulas, as text: what they take and make, and their gradients. docs/expressions.md
 // is the language; `pointwise expr="…"` runs them.
 #ifndef QUERN_PROGRAM_H_
 #define QUERN_PROGRAM_H_

@@ -6,12 +6,13 @@
 namespace quern {
 
 DeviceCase::DeviceCase(const Driver& driver, const Device& device, const HostOperands& host, const AnyArgs& scalars,
-                       int offset_elements)
+                       int offset_elements, std::vector<InPlace> in_place)
     : driver_(driver),
       device_(device),
       host_(host),
       scalars_(scalars),
       offset_(offset_elements),
+      in_place_(std::move(in_place)),
       bytes_(host.family().bytes(host.problem())) {
   add_set();
 }
@@ -20,6 +21,7 @@ void DeviceCase::add_set() {
   sets_.push_back(std::make_unique<DeviceOperands>(driver_, host_, offset_,
                                                    // The host driver detects every access outside.
                                                    device_.target.host ? Guards::none : Guards::bands));
+  for (const InPlace& place : in_place_) sets_.back()->share(place);
   args_.push_back(sets_.back()->args(scalars_));
 }
 

@@ -18,7 +18,7 @@ class DeviceCase {
   // `driver` and `host` must outlive it; the device's context must be current during every use. Uploads the data.
   // Throws Error (driver).
   DeviceCase(const Driver& driver, const Device& device, const HostOperands& host, const AnyArgs& scalars,
-             int offset_elements);
+             int offset_elements, std::vector<InPlace> in_place = {});
 
   // Restores the inputs and the poisoned outputs.
   void reset();
@@ -46,6 +46,7 @@ class DeviceCase {
   const HostOperands& host_;
   const AnyArgs scalars_;
   const int offset_;
+  const std::vector<InPlace> in_place_;
   const std::int64_t bytes_;
   std::vector<std::unique_ptr<DeviceOperands>> sets_;
   std::vector<AnyArgs> args_;

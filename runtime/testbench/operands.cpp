@@ -333,6 +333,30 @@ DeviceOperands::DeviceOperands(const Driver& driver, const HostOperands& host, i
   upload(host);
 }
 
+std::vector<InPlace> outputs_in_place(const HostOperands& host) {
+  const auto name = [&](int i) {
+    const OperandEntry& entry = host.entries()[static_cast<std::size_t>(i)];
+    const auto of_entry = host.operand(i).name_of_entry;
+    return of_entry == nullptr ? std::string() : of_entry(host.problem(), entry.entry);
+  };
+  std::vector<InPlace> found;
+  for (int output = 0; output < host.size(); ++output) {
+    for (int input = 0; input < host.size(); ++input) {
+      if (host.operand(output).role == Role::output && host.operand(input).role == Role::input &&
+          !name(output).empty() && name(output) == name(input) &&
+          host.layout(output).dtype == host.layout(input).dtype && host.bytes(output) == host.bytes(input))
+        found.push_back({output, input});
+    }
+  }
+  return found;
+}
+
+void DeviceOperands::share(const InPlace& place) {
+  Block& input = blocks_[static_cast<std::size_t>(place.input)];
+  input.shared = true;
+  blocks_[static_cast<std::size_t>(place.output)] = input;
+}
+
 CUdeviceptr DeviceOperands::allocate(std::int64_t bytes) {
   CUdeviceptr base = 0;
   driver_.check(driver_->MemAlloc(&base, static_cast<std::size_t>(std::max<std::int64_t>(1, bytes))), Stage::tool,
@@ -350,7 +374,7 @@ DeviceOperands::~DeviceOperands() {
 void DeviceOperands::upload(const HostOperands& host) {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Block& block = blocks_[i];
-    if (block.bytes == 0) continue;
+    if (block.bytes == 0 || (block.shared && operand(i).role == Role::output)) continue;
     driver_.check(driver_->MemcpyHtoD(block.base + static_cast<CUdeviceptr>(block.offset),
                                       host.data(static_cast<int>(i)), static_cast<std::size_t>(block.bytes)),
                   Stage::tool, "cuMemcpyHtoD");
@@ -383,7 +407,7 @@ std::string DeviceOperands::damage(const HostOperands& host) const {
       return cat("the bytes before ", host.name(static_cast<int>(i)));
     if (bands && !std::all_of(end, copy.end(), poisoned))
       return cat("the bytes after ", host.name(static_cast<int>(i)));
-    if (!is_output(operand(i)) && !std::equal(begin, end, host.data(static_cast<int>(i))))
+    if (!is_output(operand(i)) && !block.shared && !std::equal(begin, end, host.data(static_cast<int>(i))))
       return host.name(static_cast<int>(i));
   }
   return {};

@@ -92,6 +92,14 @@ class HostOperands {
 // 1024 bytes of 0xA5 before and after it; without, the allocation ends with the operand and only the operand is
 // initialized, so that compute-sanitizer detects every access outside.
 enum class Guards { bands, none };
+// An output in the memory of an input, by their places in operand_entries.
+struct InPlace {
+  int output;
+  int input;
+};
+// Of a problem whose outputs may have the names of inputs: those that do.
+std::vector<InPlace> outputs_in_place(const HostOperands& host);
+
 class DeviceOperands {
  public:
   // Allocates in the current context. Throws Error (driver), also if out of memory.
@@ -101,6 +109,8 @@ class DeviceOperands {
   DeviceOperands(const DeviceOperands&) = delete;
   DeviceOperands& operator=(const DeviceOperands&) = delete;
 
+  // REQUIRES: both are of one type and shape. The input is changed by a launch, which is no damage.
+  void share(const InPlace& place);
   // Copies everything to the device; outputs with the host's contents (poisoned by generate).
   void upload(const HostOperands& host);
   // Copies outputs and updates back to the host.
@@ -139,6 +149,7 @@ class DeviceOperands {
     std::int64_t offset = 0;  // of the operand in the block
     std::int64_t bytes = 0;   // of the operand
     std::int64_t total = 0;   // of the block
+    bool shared = false;      // an output that is in an input's block, or that input
   };
   Guards guards_;
   std::vector<Block> blocks_;

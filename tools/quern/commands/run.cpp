@@ -54,6 +54,7 @@ class Run : public Command {
     arguments.option("--device DEVICE", device_, "Where to run, cuda:0 or host; default the first GPU, else host");
     arguments.option("--arch ARCH", arch_, "Compile for this architecture and do not launch");
     arguments.flag("--verify", verify_, "Compare the result with the reference; exit code 1 if it disagrees");
+    arguments.flag("--in-place", in_place_, "Outputs that have the name of an input take its memory");
     arguments.option("--config CONFIG", config_, "Changes to the default config, threads=128,unroll=2 for two");
     arguments.option("--in NAME=FILE", in_, "A .npy file with the data of an input");
     arguments.option("--out NAME=FILE", out_, "Where an output goes, as .npy");
@@ -72,6 +73,8 @@ class Run : public Command {
                       "With data from files");
     arguments.example("quern run pointwise rows=4096 activation=gelu op=add_mul_act --set multiplier=0.5",
                       "With a run-time number");
+    arguments.example("quern run pointwise expr='x = relu(x)' --in-place --verify",
+                      "A formula that replaces its input");
     arguments.example("quern run gather width=100 --device host --verify", "On the CPU, every access checked");
   }
 
@@ -95,6 +98,8 @@ class Run : public Command {
     const Stopwatch generating;
     host.generate(static_cast<std::uint64_t>(seed_), wild_, subject.scalars);
     files.load(host);
+    if (in_place_ && outputs_in_place(host).empty())
+      throw wrong("--in-place: no output has the name, the type and the shape of an input, as in expr='x = relu(x)'");
     if (!json_) print_item("problem", closed.text());
     if (!json_)
       print_item("data", cat(in_.empty() ? "generated in " : "read and generated in ", ms_text(generating.ms())));
@@ -107,8 +112,8 @@ class Run : public Command {
     check_config(subject, config_);
     if (!device_.empty()) parse_device(device_);
     if (!device_.empty() && !arch_.empty()) throw wrong("give --device or --arch, not both");
-    if (!arch_.empty() && (verify_ || !out_.empty()))
-      throw wrong("--arch does not launch; it does not go with --verify or --out");
+    if (!arch_.empty() && (verify_ || in_place_ || !out_.empty()))
+      throw wrong("--arch does not launch; it does not go with --verify, --in-place or --out");
   }
 
   void require_no_device_needed(const OperandFiles& files, const std::string& why_not) const {
@@ -224,7 +229,8 @@ class Run : public Command {
     const AnyPlan plan = runtime.prepare_any(subject.family(), subject.problem.data(), options);
     const double prepare_ms = preparing.ms();
     const Stopwatch uploading;
-    DeviceCase data(*device.driver, device.device, host, subject.scalars, offset_);
+    DeviceCase data(*device.driver, device.device, host, subject.scalars, offset_,
+                    in_place_ ? outputs_in_place(host) : std::vector<InPlace>());
     const double upload_ms = uploading.ms();
     const bool launched = data.launch(plan);
     const HostOperands got = data.download();
@@ -304,6 +310,7 @@ class Run : public Command {
   int seed_ = 1;
   int offset_ = 0;
   int repeat_ = 1;
+  bool in_place_ = false;
   bool verify_ = false;
   bool wild_ = false;
   bool json_ = false;

@@ -15,6 +15,8 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
   program='a: row; a_: number; out = max(v, a * a_)'
   expect 0 'verified    yes' run pointwise width=8 expr="$program" --in v=u2.npy --set a_=2 --out out=program.npy --verify
   check 'an output of a program is written' test -s program.npy
+  expect 0 'verified    yes' run pointwise rows=9 width=24 expr='x = relu(x - mean(x))' --in-place --verify
+  expect 2 'no output has the name' run pointwise rows=9 width=24 expr='y = relu(x)' --in-place --device host
   expect 2 '1:13: ' run pointwise width=8 expr='out = relu(v' --device host
   expect 2 'no run-time number "m"' run pointwise width=8 expr="$program" --set m=2 --device host
   ln -s y.npy out.link

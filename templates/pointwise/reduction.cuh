@@ -45,7 +45,7 @@ QUERN_DEVICE void write_columns(const KernelParams& p, const TeamRow& row, const
 
 QUERN_DEVICE void make_outputs(const KernelParams& p, const BlockPlace& block, const TeamRow& row,
                                const Reduced& reduced, OutputSums& sums) {
-  const int first = block.first_segment(), end = kSums > 0 ? first + 1 : p.shape.segments;
+  const int first = block.first_segment(), end = p.shape.groups > 1 ? first + 1 : p.shape.segments;
   for_segments(p, row, first, end, [&](int s, int segment, const SegmentInputs<kInputs>& inputs) {
 #pragma unroll
     for (int piece = 0; piece < kPieces; ++piece) {

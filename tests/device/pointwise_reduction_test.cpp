@@ -79,10 +79,12 @@ TEST_F(PointwiseReductions, NoNumberOfThreadsChangesABit) {
     EXPECT_EQ(bytes_of(launched(host, config), "y"), first) << config;
 }
 
-// A row of one warp, of a block, and one that is read again.
+// A row of one warp, of a block, one that is read again, and one of several blocks.
 TEST_F(PointwiseReductions, AnOutputMayTakeTheMemoryOfAnInput) {
-  for (const int width : {264, 3072, 40000}) {
-    const HostOperands host = generated(of_shape(3, width, "let e = x - max(x); x = e * mean(e)", "f32"));
+  const char* const norm = "let e = x - max(x); x = e * mean(e)";
+  const char* const many = "s: column; c: column; s = c * 2; x = x + a + b + d + e + f + g + h + i + j + k + l";
+  for (const auto& [width, program] : {std::pair(264, norm), {3072, norm}, {40000, norm}, {601, many}}) {
+    const HostOperands host = generated(of_shape(3, width, program, "f32"));
     const std::vector<InPlace> places = outputs_in_place(host);
     ASSERT_EQ(places.size(), 1U);
     DeviceOperands device(driver(), host);

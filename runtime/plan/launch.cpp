@@ -151,12 +151,6 @@ const void* close_checked(const PlanState& state, const void* args, ClosedProble
   return room.bytes;
 }
 
-// "source.2", or "inputs.2 (bias)" where the problem has a name for it.
-std::string entry_text(const Operand& operand, const void* problem, int entry) {
-  const std::string own = operand.name_of_entry == nullptr ? "" : operand.name_of_entry(problem, entry);
-  return own.empty() ? entry_name(operand, entry) : cat(entry_name(operand, entry), " (", own, ")");
-}
-
 [[noreturn]] void refuse_operand(const PlanState& state, const void* problem, const PlanState::BoundOperand& bound,
                                  const In& given) {
   const Operand& operand = *bound.operand;

@@ -52,6 +52,11 @@ std::string problem_text(const Family& family, const void* problem);
 int entries_of(const Operand& operand, const void* problem);
 // "x", or "source.2" for an entry of a list.
 std::string entry_name(const Operand& operand, int entry);
+// "source.2", or "inputs.2 (bias)" where the problem has a name for it: for messages.
+inline std::string entry_text(const Operand& operand, const void* problem, int entry) {
+  const std::string own = operand.name_of_entry == nullptr ? "" : operand.name_of_entry(problem, entry);
+  return own.empty() ? entry_name(operand, entry) : entry_name(operand, entry) + " (" + own + ")";
+}
 // The extents that are still open.
 std::vector<const Field*> open_extents(const Family& family, const void* problem);
 // Sets fields from "width=8192 dtype=bf16".

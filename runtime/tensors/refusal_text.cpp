@@ -52,7 +52,8 @@ std::string Arguments::dimension_text(const Refusal& refusal, const Given& given
   const auto index = static_cast<std::size_t>(refusal.place);
   const Place& place = places()[index];
   const quern_tensor& tensor = *given.tensors[index];
-  const std::string what = cat(place.name, " has shape ", numbers_text(tensor.shape, tensor.ndim));
+  const std::string what =
+      cat(entry_text(*place.operand, problem(), place.entry), " has shape ", numbers_text(tensor.shape, tensor.ndim));
   if (refusal.reason == Refusal::Reason::negative) return cat(what, "; no dimension may be negative");
   if (refusal.reason == Refusal::Reason::multiple)
     return cat(what, "; dimension ", refusal.dimension, " of ", place.operand->shape, " is ", refusal.given,
@@ -90,10 +91,11 @@ std::string Arguments::text(const Refusal& refusal, const Given& given) const {
   }
   const Place& place = places()[index];
   const quern_tensor& tensor = *given.tensors[index];
+  const std::string what = entry_text(*place.operand, problem(), place.entry);
   if (refusal.reason == Refusal::Reason::element)
-    return cat(place.name, " is of ", element_text(tensor), "; this problem takes ", name(place.dtype));
+    return cat(what, " is of ", element_text(tensor), "; this problem takes ", name(place.dtype));
   if (refusal.reason == Refusal::Reason::device)
-    return cat(place.name, " is ", device_text(tensor), "; this plan is for ",
+    return cat(what, " is ", device_text(tensor), "; this plan is for ",
                device_ == kHost ? std::string("tensors in CPU memory") : cat("cuda:", device_));
   return dimension_text(refusal, given);
 }

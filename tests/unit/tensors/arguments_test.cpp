@@ -146,6 +146,16 @@ TEST(Arguments, RefusalsNameTheTensorAndWhatIsTaken) {
   EXPECT_EQ(refuse([](Tensors& t) { t.pointers[1] = nullptr; }), "");  // count is then out's
 }
 
+TEST(Arguments, RefusalsSayWhatAProgramCallsAnOperand) {
+  const auto refuse = [](const std::function<void(Tensors&)>& change) {
+    const char* const program = "pointwise rows=4 width=6 expr=\"b: row; out = x + b\"";
+    return refused(program, program, change);
+  };
+  EXPECT_EQ(refuse([](Tensors& t) { t.own[1].shape[0] = 5; }), "inputs.1 (b) has shape [5]; this problem takes [6]");
+  EXPECT_EQ(refuse([](Tensors& t) { set_element(t.own[2].tensor, f32); }),
+            "outputs.0 (out) is of f32; this problem takes bf16");
+}
+
 // Packed rows may come without strides: found as a crash of the message.
 TEST(Arguments, RefusalsOfTensorsWithoutStrides) {
   const AnyProblem problem = parsed("gather width=3 dtype=f32 source_stride=4 rows=4 count=1");

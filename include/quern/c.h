@@ -323,7 +323,7 @@ QUERN_C_API const quern_family* quern_families(size_t* count);
 // Their gradients are programs too.
 typedef struct quern_program_operand {
   const char* name;
-  const char* dtype;  // "bf16"; "none": the problem's
+  const char* dtype;  // "bf16"; "none": the problem's; of a number f32
   const char* kind;   // "full", "row", "column" or "scalar"; of a float of the launch "number"
 } quern_program_operand;
 

@@ -15,7 +15,7 @@ namespace quern {
 // A name of a program.
 struct ProgramOperand {
   std::string name;
-  DType dtype = DType::none;  // none: the problem's
+  DType dtype = DType::none;  // none: the problem's; of a number f32
   std::string kind;           // "full", "row", "column" or "scalar"; of a float of the launch "number"
 };
 

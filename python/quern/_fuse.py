@@ -185,12 +185,20 @@ class Fused:
         settings = dict(expr=text, dtype=dtype, **extents(kinds, full))
         return settings, tensors, numbers, [shape_of(kind, full) for kind in outputs]
 
-    def __call__(self, *values, out=None, stream=None, runtime=None, config=None, **named):
+    def _outputs(self, out):
+        """The results that are given: one tensor, or as many as the program has outputs."""
+        given = out if isinstance(out, (list, tuple)) else [out]
+        if len(given) != len(self.outputs) or any(o is None for o in given):
+            names = ", ".join(name for name, _, _ in self.outputs)
+            raise TypeError(f"out has {len(given)} tensors; give one for each output: {names}")
+        return given
+
+    def __call__(self, /, *values, out=None, stream=None, runtime=None, config=None, **named):
         values = self._bound(values, named)
         settings, tensors, numbers, shapes = self._found(values)
         given = {name: values[place] for name, place in numbers}
         if out is not None:
-            given["outputs"] = out if isinstance(out, (list, tuple)) else [out]
+            given["outputs"] = self._outputs(out)
         for name, value in (("stream", stream), ("runtime", runtime), ("config", config)):
             if value is not None:
                 given[name] = value

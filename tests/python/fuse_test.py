@@ -72,6 +72,9 @@ class Fuse(Case):
         two = [np.zeros_like(self.x), np.zeros_like(self.x)]
         quern.fuse("p = x; q = -x")(self.x, out=two)
         self.same(two[1], -self.x)
+        for out in (two[0], two[:1], [two[0], None]):
+            with self.assertRaisesRegex(TypeError, "give one for each output: p, q"):
+                quern.fuse("p = x; q = -x")(self.x, out=out)
         x = self.x.copy()
         quern.fuse("x = x * y")(x, self.y, out=x)
         self.same(x, self.x * self.y)
@@ -122,7 +125,7 @@ class FuseRefusals(Case):
         self.refused(TypeError, "b has elements of type float16; it takes f32", f, x, b.astype(f16))
         self.refused(TypeError, "x has elements of type uint16", f, bits(x.astype(bf16)), b)
         self.refused(ValueError, "b has shape [8], which does not broadcast with [3, 4]", f, x, np.concatenate([b, b]))
-        self.refused(quern.Error, "inputs.1 has shape [2]; this problem takes [3]", quern.fuse("c: column; out = x * c"), x, b[:2])
+        self.refused(quern.Error, "inputs.1 (c) has shape [2]; this problem takes [3]", quern.fuse("c: column; out = x * c"), x, b[:2])
 
     def test_shapes(self):
         f, x = quern.fuse("out = x * y"), numbers(2, 3, 4)

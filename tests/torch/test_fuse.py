@@ -69,9 +69,19 @@ class Fuse(TorchTest):
             ("x: f32; out = x", [x.bfloat16()], "x has elements of type bfloat16; it takes f32"),
             ("out = x", [x.long()], "x has elements of type int64"),
             ("out = x + y", [x], "y is not given"),
+            ("m: number; out = m * 2", [3.0], "no input is a tensor"),
         ):
             with self.assertRaisesRegex(TypeError, words):
                 qt.fuse(program)(*inputs)
+
+    def test_a_gradient_that_no_kernel_takes_is_refused_at_the_call(self):
+        x = rand(3, 8, grad=True)
+        long = " + ".join(f"sum(exp(x * const {i}.5))" for i in range(24))
+        with self.assertRaisesRegex(ValueError, "the gradient by x is a program of .* split the program"):
+            qt.fuse(f"out = {long}")(x)
+        qt.fuse(f"out = {long}")(x.detach())
+        with self.assertRaisesRegex(Exception, "the gradient has more than 8 outputs"):
+            qt.fuse("out = " + " + ".join(f"x{i}" for i in range(9)))(*[rand(3, 8, grad=True) for _ in range(9)])
 
     def test_what_depends_on_no_input_has_zeros(self):
         x = rand(3, 8, grad=True)

@@ -18,11 +18,20 @@ def _numbers(inputs):
     return [name for name, _, kind in inputs if kind == "number"]
 
 
+_MOST_LETTERS = 1000  # of a program that pointwise takes
+
+
 def _gradient(call):
     """(forward, backward), the program and that of the gradients of the inputs that need one."""
     forward = _program(call.settings["expr"])
     wanted = tuple(name for (name, _, _), needs in zip(_in_memory(forward[1]), call.each_needs) if needs)
-    return forward, _program(forward[0], wanted)
+    backward = _program(forward[0], wanted)
+    if len(backward[0]) > _MOST_LETTERS:
+        raise ValueError(
+            f"the gradient by {', '.join(wanted)} is a program of {len(backward[0])} letters; one kernel takes {_MOST_LETTERS}: "
+            "split the program into two, or let fewer inputs require a gradient"
+        )
+    return forward, backward
 
 
 def reads(call):

@@ -33,9 +33,11 @@ class Fused(_fuse.Fused):
         except TypeError:  # sizes that are symbols, which no table of known calls can hold
             return self._find(values)
 
-    def __call__(self, *values, **named):
+    def __call__(self, /, *values, **named):
         values = self._bound(values, named)
         settings, tensors, numbers, shapes = self._found(values)
+        if not tensors:
+            raise TypeError("no input is a tensor, so there is no device; give one as a tensor, or make the program's value with torch.full")
         given = {name: float(values[place]) for name, place in numbers}
         return _fuse.results(_ops.pointwise_program([values[place] for place in tensors], **given, **settings), shapes)
 

@@ -36,14 +36,17 @@ class Expression : public Command {
 
  private:
   std::vector<std::string> names() const {
-    const std::vector<std::string_view> words = split(names_, ',');
-    return {words.begin(), words.end()};
+    std::vector<std::string> words;
+    for (const std::string_view word : split(names_, ',')) words.emplace_back(trim(word));
+    return words;
   }
 
   static Value::Rows rows_of(const std::vector<ProgramOperand>& operands, const char* title) {
     Value::Rows rows;
-    for (const ProgramOperand& operand : operands)
-      rows.push_back(Row().add(title, operand.name).add("kind", operand.kind).add("dtype", name(operand.dtype)));
+    for (const ProgramOperand& operand : operands) {
+      const DType dtype = operand.kind == "number" ? f32 : operand.dtype;
+      rows.push_back(Row().add(title, operand.name).add("kind", operand.kind).add("dtype", name(dtype)));
+    }
     return rows;
   }
 

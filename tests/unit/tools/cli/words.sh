@@ -40,6 +40,7 @@ expect 0 '"constraints"' describe pointwise --json
 expect 0 'b: row; out = relu(x + b)' expression 'b:row;out=relu((x+b))'
 expect 0 '| b     | row  | none  |' expression 'b: row; out = x + b'
 expect 0 '"inputs":[{"input":"d_out","kind":"full","dtype":"none"}]' expression 'b: row; out = x + b' --gradient b,x --json
+expect 0 '| m     | number | f32   |' expression 'm: number; out = x * m' --gradient 'x, m'
 expect 2 'the program does not parse: 1:10: ' expression 'out = x +'
 expect 2 'the program has no input z; its inputs are x, b' expression 'out = x + b' --gradient x,z
 expect 2 'PROGRAM' expression

@@ -213,8 +213,12 @@ Tolerance tolerance(const Pointwise& p, std::string_view operand) {
   return {narrow ? 2.0 : row.ulps + 4, 16 * (narrow ? 0x1p-20 : 0x1p-22)};
 }
 
-void generate(const Layout& layout, std::uint64_t rare, std::uint64_t seed, void* data) {
+void generate(const Layout& layout, std::uint64_t rare, bool has_nan, std::uint64_t seed, void* data) {
   static constexpr double kSpecials[] = {0.0, -0.0, NAN, 1e-40, -6e-8};
+  const auto special = [&](std::uint64_t random) {
+    const double value = kSpecials[random % std::size(kSpecials)];
+    return std::isnan(value) && !has_nan ? 0.0 : value;
+  };
   common::with_float(layout.dtype, [&](auto x) {
     using T = decltype(x);
     T* const out = static_cast<T*>(data);
@@ -222,8 +226,8 @@ void generate(const Layout& layout, std::uint64_t rare, std::uint64_t seed, void
         layout.span_bytes() / bytes(layout.dtype), std::int64_t{1} << 20, [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t i = begin; i < end; ++i) {
             const std::uint64_t random = random_at(seed, static_cast<std::uint64_t>(i));
-            const double value = (random >> 44) % rare == 0 ? kSpecials[(random >> 8) % std::size(kSpecials)]
-                                                            : static_cast<double>(random >> 40) / (1 << 21) - 4;
+            const double value =
+                (random >> 44) % rare == 0 ? special(random >> 8) : static_cast<double>(random >> 40) / (1 << 21) - 4;
             out[i] = common::from_compute<T>(static_cast<common::ComputeOf<T>>(value));
           }
         });

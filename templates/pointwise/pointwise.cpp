@@ -376,11 +376,11 @@ struct PointwiseFamily {
     return total;
   }
 
-  // A special number makes its whole row or column one where there are sums.
+  // A special number makes its whole row or column one where there are sums, and a NaN may hide all that is wrong.
   static bool generate(const Pointwise& p, int operand, int entry, std::uint64_t seed, void* data) {
     if (!is_backward(p) && !has_reductions(p)) return false;
     const bool sums = has_reductions(p) || backward::has_sums(p);
-    backward::generate(kOperands[operand].layout(&p, entry), sums ? 16384 : 16, seed, data);
+    backward::generate(kOperands[operand].layout(&p, entry), sums ? 16384 : 16, !has_reductions(p), seed, data);
     return true;
   }
 };

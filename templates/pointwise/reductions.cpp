@@ -41,12 +41,14 @@ Elements elements_of(const Pointwise& p) {
   return all;
 }
 
-// Segments of a thread that fit its registers: 128 bytes of inputs, or 96 of each of two rows and 32 sums of columns.
+// Bytes of inputs that a thread may have in registers; of each of two rows beside sums of columns.
+std::int64_t most_bytes(const Pointwise& p) { return program::summary(p).sums == 0 ? 128 : 96; }
+
+// Segments of a thread that fit its registers, with 32 sums of columns; at least one, which may not fit.
 int most_segments(const Pointwise& p) {
   const int sums = program::summary(p).sums;
-  const std::int64_t most_bytes = sums == 0 ? 128 : 96;
   int most = 8;
-  while (most > 1 && (most * kOfLane * elements_of(p).bytes > most_bytes || most * sums > 4)) most /= 2;
+  while (most > 1 && (most * kOfLane * elements_of(p).bytes > most_bytes(p) || most * sums > 4)) most /= 2;
   return most;
 }
 
@@ -60,18 +62,21 @@ Team team_of(const Pointwise& p) {
   while (team.lanes < 32 && team.columns() < p.width) team.lanes *= 2;
   team.all = divide_up(p.width, team.columns());
   if (s.rounds == 0) {
-    team.groups = std::max<std::int64_t>(1, team.all);
+    const bool makes_elements = s.column_outputs < s.outputs;
+    if (makes_elements) team.groups = std::max<std::int64_t>(1, team.all);
     return team;
   }
   const int most = most_segments(p);
+  team.fits = kOfLane * elements_of(p).bytes <= most_bytes(p);
   while (team.segments < most && team.segments < 4 && team.segments < team.all) team.segments *= 2;
   if (team.all <= team.segments) return team;
   team.segments = std::min(2, most);
   while (team.segments < most && divide_up(team.all, team.segments) > (team.segments == 2 ? 8 : kMostWarps))
     team.segments *= 2;
-  team.fits = divide_up(team.all, team.segments) <= kMostWarps;
+  team.fits = team.fits && divide_up(team.all, team.segments) <= kMostWarps;
   if (!team.fits) team.segments = std::min(2, most);
-  team.warps = team.fits ? static_cast<int>(divide_up(team.all, team.segments)) : kWarpsOfLongRows;
+  const std::int64_t warps = divide_up(team.all, team.segments);
+  team.warps = static_cast<int>(team.fits ? warps : std::min<std::int64_t>(kWarpsOfLongRows, warps));
   if (s.sums != 0) team.groups = divide_up(team.all, team.segments * team.warps);
   return team;
 }
@@ -142,8 +147,7 @@ bool is_held(const Pointwise& p, const Team& team, const Config& c) {
 }  // namespace
 
 bool has_few_elements(const Pointwise& p, const Config& c) {
-  const Team team = team_of(p);
-  return elements_at_once(p, c) <= kOfLane && c[kUnroll] <= (is_held(p, team, c) ? 2 : 1);
+  return elements_at_once(p, c) <= kOfLane && c[kUnroll] <= 2;
 }
 
 int variants(const Pointwise& p, const Target& target, Variant (&out)[kMaxVariants]) {

@@ -10,7 +10,7 @@
 
 namespace quern::pointwise::reductions {
 
-// Who has a row. The program and the width decide it, and with it the order of the sums; no config does.
+// Who has a row. The program, its types and the width decide it, and with it the order of the sums; no config does.
 struct Team {
   int lanes;            // of a warp
   int warps;            // 1: the lanes alone; else they are all of the block

@@ -1,5 +1,6 @@
 // The plain reference of programs with reductions: all sums in the order of the kernel.
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -168,14 +169,17 @@ class Sums {
 
 void reference(const Pointwise& p, const PointwiseArgs& a) { Sums(p, a).run(); }
 
-// As of a program without reductions; errors add up in sums.
+// As of a program without reductions. Errors of terms add up as random ones do, in an output that is a number of them:
+// what is made of a sum for each element is as large as the sum, or relative to it.
 Tolerance tolerance(const Pointwise& p, int output) {
   Tolerance each = program::tolerance(p, output);
   const auto& s = program::summary(p);
   const Spread spread = s.entries[s.inputs + output].spread;
-  if (spread == Spread::row) each.absolute *= static_cast<double>(1 + p.rows);
-  if (spread == Spread::scalar) each.absolute *= static_cast<double>(1 + p.rows * p.width);
-  if (s.reductions != 0) each.absolute *= static_cast<double>(1 + p.width);
+  const std::int64_t terms = spread == Spread::row      ? p.rows
+                             : spread == Spread::scalar ? p.rows * p.width
+                             : spread == Spread::column ? p.width
+                                                        : 0;
+  each.absolute *= 1 + 8 * std::sqrt(static_cast<double>(terms));
   return each;
 }
 

@@ -149,11 +149,13 @@ TEST_F(PointwiseCompile, Programs) {
 // Rows of some lanes, of a warp, of a block, and those that are read again; with sums over rows and without.
 TEST_F(PointwiseCompile, Reductions) {
   const char* const programs[] = {
-      "let e = exp(x - max(x)); y = e / sum(e)", "w: row; y = x * rsqrt(mean(x * x) + const 1e-6) * w",
+      "let e = exp(x - max(x)); y = e / sum(e)",
+      "w: row; y = x * rsqrt(mean(x * x) + const 1e-6) * w",
       "w: f32 row; b: f32 row; let c = x - mean(x); y = c * rsqrt(mean(c * c) + const 1e-5) * w + b",
       "w: row; r: column; let s = r * x; let g = dy * w; dx = (g - s * mean(g * s)) * r; dw: f32; dw = sum_rows(dy * "
       "s)",
-      "b: row; let g = dz * gelu_slope(x + b); dx = g; db: f32; db = sum_rows(g); m: f32; m = sum_all(g * x)"};
+      "b: row; let g = dz * gelu_slope(x + b); dx = g; db: f32; db = sum_rows(g); m: f32; m = sum_all(g * x)",
+      "let s = a + b + c + d + e + f + g + h; y = s - max(s)"};
   std::vector<Job> jobs;
   for (const char* program : programs) {
     for (const int width : {72, 1000, 7168, 28672, 28673}) {

@@ -153,7 +153,7 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
           has("interaction "),
           has("embedding ") && has("pass=backward"),
           has("embedding ") && has("scaling="),
-          has("sum(") || has("mean(") || has("max(x)") || has("sum_rows(") || has("sum_all(")};
+          has("sum(") || has("mean(") || has("max(x)") || has("max(s)") || has("sum_rows(") || has("sum_all(")};
 }
 
 int most_registers(const Kind& k) {

@@ -187,6 +187,27 @@ TEST_F(PointwiseReductions, SumsOfDrawnFormulasAreWithinTheBoundOfFp32) {
   EXPECT_GT(said, kPrograms * 25) << "most bounds say something";
 }
 
+// ---- Special numbers
+
+TEST_F(PointwiseReductions, ANanStaysInItsRowAndItsColumn) {
+  constexpr int kWidth = 40;
+  HostOperands host = generated(
+      of_shape(6, kWidth, "s: f32; s = sum(x); m: f32; m = max(x); y = x - max(x); b: f32; b = sum_rows(x)", "f32"));
+  float* const x = reinterpret_cast<float*>(host.data(10));
+  x[1 * kWidth + 3] = NAN;
+  x[2 * kWidth + 5] = HUGE_VALF;
+  for (int c = 0; c < kWidth; ++c) x[3 * kWidth + c] = -0.0F;
+  x[4 * kWidth + 7] = 1e-40F;
+  const HostOperands got = launched(host);
+  EXPECT_EQ(compare(got, host.reference(AnyArgs(host.family()))).difference, "");
+  const std::vector<float> s = floats_of(got, "s"), m = floats_of(got, "m"), b = floats_of(got, "b");
+  EXPECT_TRUE(std::isnan(s[1]) && std::isnan(m[1]) && std::isnan(b[3]));
+  EXPECT_TRUE(std::isinf(s[2]) && std::isinf(m[2]) && std::isinf(b[5]));
+  EXPECT_TRUE(s[3] == 0 && !std::signbit(s[3]) && m[3] == 0 && std::signbit(m[3]));
+  for (const int row : {0, 4, 5}) EXPECT_TRUE(std::isfinite(s[row]) && std::isfinite(m[row])) << row;
+  for (const int column : {0, 7, 39}) EXPECT_TRUE(std::isfinite(b[column])) << column;
+}
+
 // ---- Norms beside doubles
 
 TEST_F(PointwiseReductions, SoftmaxAndNormsAreNearThoseOfDoubles) {

@@ -45,7 +45,9 @@ std::string wrong_number(std::string_view name, const std::vector<int>& wanted, 
   const std::string lowered = lower(name.text), meant = meant_by(name.text, kOtherNames);
   if (meant != lowered || !arities(lowered, false).empty())
     throw Refused{name.at, cat("unknown function ", name.text, "; write ", meant)};
-  throw Refused{name.at, cat("unknown function ", name.text, ".", did_you_mean(name.text, callable_names()))};
+  const std::string near = did_you_mean(name.text, callable_names());
+  throw Refused{name.at, cat("unknown function ", name.text, ".",
+                             near.empty() ? " docs/expressions.md lists them, and has a softmax and norms" : near)};
 }
 
 }  // namespace

@@ -219,7 +219,9 @@ void Grammar::check_arguments(const Function& f, const std::vector<Part>& parts)
     if (!condition && node.type == Type::condition)
       refuse(parts[i].at, cat(f.name, " takes a number here; this is a condition: write where(…, 1, 0)"));
     if (node.op == Op::call && node.row().form == Form::over_rows)
-      refuse(parts[i].at, cat(node.row().name, " must be the whole of an output: give it an output of its own"));
+      refuse(parts[i].at,
+             cat(node.row().name, " must be the whole of an output; write what is done with each term inside, ",
+                 node.row().name, "(x * 0.5)"));
   }
 }
 

@@ -81,7 +81,8 @@ TEST(ExpressionErrors, EachHasItsPlaceAndWhatToType) {
       {"y = x * not x", "1:9 not binds loosely; write (not …)"},
       // Calls.
       {"y = rleu(x)", "1:5 unknown function rleu. Did you mean relu?"},
-      {"y = foobarbaz(x)", "1:5 unknown function foobarbaz."},
+      {"y = foobarbaz(x)",
+       "1:5 unknown function foobarbaz. docs/expressions.md lists them, and has a softmax and norms"},
       {"y = Relu(x)", "1:5 unknown function Relu; write relu"},
       {"y = maximum(x, z)", "1:5 unknown function maximum; write max"},
       {"y = swish(x)", "1:5 unknown function swish; write silu"},
@@ -99,8 +100,10 @@ TEST(ExpressionErrors, EachHasItsPlaceAndWhatToType) {
       {"y = round(x)", "1:12 , is missing and the name of a type: round(x, bf16)"},
       {"y = round(x, f33)",
        "1:14 the name of a type is missing: round(x, bf16); there are f32, f16, bf16, e4m3 and e5m2"},
-      {"y = sum_rows(x) + 1", "1:5 sum_rows must be the whole of an output: give it an output of its own"},
-      {"let t = sum_all(x); y = relu(t)", "1:30 sum_all must be the whole of an output: give it an output of its own"},
+      {"y = sum_rows(x) + 1",
+       "1:5 sum_rows must be the whole of an output; write what is done with each term inside, sum_rows(x * 0.5)"},
+      {"let t = sum_all(x); y = relu(t)",
+       "1:30 sum_all must be the whole of an output; write what is done with each term inside, sum_all(x * 0.5)"},
       // Derivatives.
       {"y = d(x * x)", "1:12 , is missing and the name by which to derive: d(x * x, x)"},
       {"y = d(x * x, 2)", "1:14 the name of an input is missing: d(x * x, x)"},

@@ -83,6 +83,18 @@ void check_subject(const Subject& subject) {
   }
 }
 
+// A name that a program declares no number, and reads from memory then.
+static void refuse_input(const Subject& subject, const std::string& name) {
+  const void* const problem = subject.problem.data();
+  for (const Operand& operand : subject.family().operands) {
+    for (int i = 0; operand.name_of_entry != nullptr && i < operand.count(problem); ++i) {
+      if (operand.role == Role::input && operand.name_of_entry(problem, i) == name)
+        throw wrong(cat("--set ", name, ": this program reads ", name, " from memory; write \"", name,
+                        ": number;\" in expr where it is to be a number"));
+    }
+  }
+}
+
 // A number's name in its family, from what the problem itself calls it.
 static std::string scalar_name(const Subject& subject, const std::string& name) {
   const Table<Scalar>& scalars = subject.family().scalars;
@@ -94,6 +106,7 @@ static std::string scalar_name(const Subject& subject, const std::string& name) 
     }
     return scalar.name;
   }
+  refuse_input(subject, name);
   return name;
 }
 

@@ -19,6 +19,7 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
   expect 2 'no output has the name' run pointwise rows=9 width=24 expr='y = relu(x)' --in-place --device host
   expect 2 '1:13: ' run pointwise width=8 expr='out = relu(v' --device host
   expect 2 'no run-time number "m"' run pointwise width=8 expr="$program" --set m=2 --device host
+  expect 2 'write "v: number;" in expr' run pointwise width=8 expr="$program" --set v=2 --device host
   ln -s y.npy out.link
   expect 0 'written     out.link' run pointwise rows=9 width=24 --out out=out.link
   check 'a link to an output stays' sh -c 'test -L out.link && test -s y.npy'

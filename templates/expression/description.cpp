@@ -9,7 +9,6 @@
 namespace quern {
 namespace {
 
-using expression::Kind;
 using expression::Parsed;
 
 Parsed checked(Parsed parsed, const char* what) {

@@ -48,7 +48,7 @@ std::int64_t most_bytes(const Pointwise& p) { return program::summary(p).sums ==
 int most_segments(const Pointwise& p) {
   const int sums = program::summary(p).sums;
   int most = 8;
-  while (most > 1 && (most * kOfLane * elements_of(p).bytes > most_bytes(p) || most * sums > 4)) most /= 2;
+  while (most > 1 && (elements_of(p).bytes * most * kOfLane > most_bytes(p) || most * sums > 4)) most /= 2;
   return most;
 }
 
@@ -77,7 +77,7 @@ Team team_of(const Pointwise& p) {
   if (!team.fits) team.segments = std::min(2, most);
   const std::int64_t warps = divide_up(team.all, team.segments);
   team.warps = static_cast<int>(team.fits ? warps : std::min<std::int64_t>(kWarpsOfLongRows, warps));
-  if (s.sums != 0) team.groups = divide_up(team.all, team.segments * team.warps);
+  if (s.sums != 0) team.groups = divide_up(team.all, std::int64_t{team.segments} * team.warps);
   return team;
 }
 
@@ -141,7 +141,7 @@ std::int64_t elements_at_once(const Pointwise& p, const Config& c) {
 bool is_held(const Pointwise& p, const Team& team, const Config& c) {
   constexpr int kOfMultiprocessor = 65536, kMost = 128, kOthers = 48;
   const int registers = std::min(kMost, kOfMultiprocessor / (32 * team.warps)) - kOthers;
-  return team.fits && (c[kForm] == kRows || team.segments * kOfLane * elements_of(p).count <= registers);
+  return team.fits && (c[kForm] == kRows || elements_of(p).count * team.segments * kOfLane <= registers);
 }
 
 }  // namespace

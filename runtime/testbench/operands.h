@@ -109,7 +109,7 @@ class DeviceOperands {
   DeviceOperands(const DeviceOperands&) = delete;
   DeviceOperands& operator=(const DeviceOperands&) = delete;
 
-  // REQUIRES: both are of one type and shape. The input is changed by a launch, which is no damage.
+  // REQUIRES: both are of one type and shape. A launch overwrites the input, so `damage` does not compare it.
   void share(const InPlace& place);
   // Copies everything to the device; outputs with the host's contents (poisoned by generate).
   void upload(const HostOperands& host);

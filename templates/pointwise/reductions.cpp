@@ -86,10 +86,6 @@ namespace {
 int threads_of(const Team& team, int of_lanes) { return team.warps == 1 ? of_lanes : 32 * team.warps; }
 std::int64_t teams_of(const Team& team, int threads) { return team.warps == 1 ? threads / team.lanes : 1; }
 
-std::int64_t chunks_of(const Pointwise& p, const Team& team) {
-  return std::max<std::int64_t>(1, divide_up(p.rows, rows_of_block(p, team)));
-}
-
 // Words of ReductionShape's lists, one after the other: for as many chunks as these rows or fewer may have, so that one
 // workspace serves both.
 struct Workspace {
@@ -97,9 +93,7 @@ struct Workspace {
   std::int64_t arrived;
   std::int64_t words;
 };
-Workspace workspace_of(const Pointwise& p) {
-  const Summary& s = program::summary(p);
-  const Team team = team_of(p);
+Workspace workspace_of(const Pointwise& p, const Summary& s, const Team& team) {
   const std::int64_t of_rows = divide_up(p.rows, teams_of(team, kThreadsOfSums)),
                      chunks = std::clamp<std::int64_t>(of_rows, 1, kMostChunks), groups = divide_up(chunks, 16);
   Workspace w{};
@@ -120,7 +114,7 @@ bool may_be_in_place(const Pointwise& p) { return program::summary(p).rounds == 
 
 Layout workspace_layout(const Pointwise& p) {
   if (!has_program(p) || !has_sums(p)) return {};
-  return Layout::list(i32, p.rows == kOpen ? kOpen : workspace_of(p).words);
+  return Layout::list(i32, p.rows == kOpen ? kOpen : workspace_of(p, program::summary(p), team_of(p)).words);
 }
 
 std::string check(const Pointwise& p) {
@@ -267,9 +261,10 @@ void launch(const Pointwise& p, const PointwiseArgs& a, const Config& config, La
   constexpr std::int64_t kMostBlocks = std::int64_t{1} << 31;
   const Summary& s = program::summary(p);
   const Team team = team_of(p);
-  const int threads = threads_of(team, chooses_threads(p) ? config[kThreads] : kThreadsOfSums);
-  const std::int64_t rows = has_sums(p) ? rows_of_block(p, team) : teams_of(team, threads) * config[kUnroll];
-  const std::int64_t chunks = has_sums(p) ? chunks_of(p, team) : divide_up(p.rows, rows);
+  const bool sums = s.sums != 0;
+  const int threads = threads_of(team, sums ? kThreadsOfSums : config[kThreads]);
+  const std::int64_t rows = sums ? rows_of_block(p, team) : teams_of(team, threads) * config[kUnroll];
+  const std::int64_t chunks = std::max<std::int64_t>(sums ? 1 : 0, divide_up(p.rows, rows));
   program::write_operands(p, a, kOperandsAt, numbers_at(s), launch);
   ReductionShape shape{};
   shape.rows = p.rows;
@@ -279,14 +274,14 @@ void launch(const Pointwise& p, const PointwiseArgs& a, const Config& config, La
   shape.by_groups = common::make_divisor32(static_cast<std::uint64_t>(team.groups));
   shape.rows_of_block = rows;
   shape.chunks = static_cast<unsigned>(std::min(chunks, kMostBlocks));
-  if (has_sums(p)) {
-    const Workspace w = workspace_of(p);
+  if (sums) {
+    const Workspace w = workspace_of(p, s, team);
     shape.columns = static_cast<unsigned*>(a.workspace.data);
     shape.totals = shape.columns + w.totals;
     shape.arrived = shape.columns + w.arrived;
   }
   std::memcpy(launch.params, &shape, sizeof(shape));
-  launch.empty = !has_sums(p) && (p.rows == 0 || (p.width == 0 && s.column_outputs == 0));
+  launch.empty = !sums && (p.rows == 0 || (p.width == 0 && s.column_outputs == 0));
   launch.block[0] = static_cast<std::uint32_t>(threads);
   launch.grid[0] = chunks >= kMostBlocks / team.groups ? std::numeric_limits<std::uint32_t>::max()
                                                        : static_cast<std::uint32_t>(chunks * team.groups);

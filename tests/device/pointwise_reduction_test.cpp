@@ -27,6 +27,16 @@ class PointwiseReductions : public ReplayTest {
     host.generate(5, false);
     return host;
   }
+  // On these operands of a device, whose addresses differ from those of launched().
+  HostOperands launched_on(DeviceOperands& device, const HostOperands& host) {
+    device.upload(host);
+    const AnyPlan plan = runtime().prepare_any(host.family(), host.problem(), {});
+    plan.launch(nullptr, device.args(AnyArgs(host.family())).data());
+    synchronize();
+    HostOperands got = host;
+    device.download(got);
+    return got;
+  }
   static std::string bytes_of(const HostOperands& of, const char* name) {
     for (int i = 0; i < of.size(); ++i) {
       const OperandEntry& entry = of.entries()[static_cast<std::size_t>(i)];
@@ -61,12 +71,7 @@ TEST_F(PointwiseReductions, NoConfigAndNoAddressChangesABit) {
     for (const char* config : width == 72 ? std::vector{"vector=8", "unroll=1", "form=2"} : std::vector{"vector=4"})
       expect_same(launched(host, config), cat(" of ", width, ", ", config));
     DeviceOperands device(driver(), host, 1);
-    device.upload(host);
-    const AnyPlan plan = runtime().prepare_any(host.family(), host.problem(), {});
-    plan.launch(nullptr, device.args(AnyArgs(host.family())).data());
-    synchronize();
-    HostOperands got = host;
-    device.download(got);
+    const HostOperands got = launched_on(device, host);
     expect_same(got, cat(" of ", width, ", misaligned"));
   }
 }
@@ -90,12 +95,7 @@ TEST_F(PointwiseReductions, AnOutputMayTakeTheMemoryOfAnInput) {
     DeviceOperands device(driver(), host);
     device.share(places.front());
     ASSERT_EQ(device.pointer(places.front().output), device.pointer(places.front().input));
-    device.upload(host);
-    const AnyPlan plan = runtime().prepare_any(host.family(), host.problem(), {});
-    plan.launch(nullptr, device.args(AnyArgs(host.family())).data());
-    synchronize();
-    HostOperands got = host;
-    device.download(got);
+    const HostOperands got = launched_on(device, host);
     EXPECT_EQ(bytes_of(got, "x"), bytes_of(launched(host), "x")) << width;
     EXPECT_EQ(device.damage(host), "");
   }

@@ -37,7 +37,7 @@ float of_warp(float* x) {
 float of_threads(Floats x) {
   x.resize(1024);
   float warps[32];
-  for (int w = 0; w < 32; ++w) warps[w] = of_warp(x.data() + 32 * w);
+  for (std::size_t w = 0; w < 32; ++w) warps[w] = of_warp(x.data() + 32 * w);
   return of_warp(warps);
 }
 

@@ -55,6 +55,7 @@ struct ProgramParams : ProgramOperands<Operands>, ProgramShape, ProgramNumbers<N
 // are 0 between launches.
 struct ReductionShape {
   long long rows;
+  long long rows_with_scales;  // blocked ones, with their padding
   int width;
   int segments;     // of a row
   unsigned groups;  // of a row's segments: one, or side by side in as many blocks
@@ -68,7 +69,7 @@ struct ReductionShape {
 template <int N>
 struct ReductionOperands {
   ReductionShape shape;
-  void* operands[N];  // the inputs, then the outputs
+  void* operands[N];  // the inputs, then the outputs, then the scales
 };
 template <int Operands, int Numbers>
 struct ReductionParams : ReductionOperands<Operands>, ProgramNumbers<Numbers> {};

@@ -2,11 +2,13 @@
 
 #include "common/activation_reference.h"
 #include "common/host_types.h"
+#include "mx/choice_names.h"
 #include "pointwise/backward.h"
 #include "pointwise/geometry.h"
 #include "pointwise/params.h"
 #include "pointwise/program_launch.h"
 #include "pointwise/reductions.h"
+#include "pointwise/scaled.h"
 #include "pointwise/space.h"
 #include "quern_embedded/pointwise.h"
 
@@ -21,6 +23,9 @@ constexpr DTypeSet kData = only(f32) | only(f16) | only(bf16);
 constexpr DTypeSet kSame = kData | only(DType::none);
 constexpr const char* kOps[] = {QUERN_POINTWISE_OPS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kSpreads[] = {QUERN_OPERAND_SPREADS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kScalings[] = {QUERN_POINTWISE_SCALINGS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kModes[] = {QUERN_SCALE_MODES(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kPolicies[] = {QUERN_SCALE_POLICIES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kPasses[] = {QUERN_POINTWISE_PASSES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kRoundings[] = {QUERN_ROUNDINGS(QUERN_CHOICE_NAME) nullptr};
 
@@ -136,6 +141,12 @@ struct PointwiseFamily {
       integer_field("y_stride", offsetof(Pointwise, y_stride), 0, kMaxExtent, "elements between rows of y; 0: width"),
       integer_field("out_stride", offsetof(Pointwise, out_stride), 0, kMaxExtent,
                     "elements between rows of out; 0: width"),
+      choice_field("scaling", offsetof(Pointwise, scaling), kScalings,
+                   "with expr: which elements of its outputs of e4m3 and e5m2 share a scale; none: they have none"),
+      choice_field("mode", offsetof(Pointwise, mode), kModes, "how a scale is made"),
+      choice_field("policy", offsetof(Pointwise, policy), kPolicies, "the result of NaNs and infinities"),
+      choice_field("scale_layout", offsetof(Pointwise, scale_layout), mx::kScaleLayouts,
+                   "plain: [rows, scales of a row]; blocked: in atoms of 128 x 4"),
       text_field("expr", offsetof(Pointwise, expr), Pointwise{}.expr,
                  "a program in place of op, its statements separated by \";\": \"out = relu(x + bias)\"; see "
                  "docs/expressions.md",
@@ -167,6 +178,9 @@ struct PointwiseFamily {
       {"outputs", Role::output, offsetof(PointwiseArgs, outputs), true, &layout_of<Pointwise, program::output_layout>,
        "[rows, width], [width], [rows] or [1]", "with expr: its outputs", &program::output_count, nullptr, 0,
        &program::output_name},
+      {"scales", Role::output, offsetof(PointwiseArgs, scales), false, &layout_of<Pointwise, scaled::scales_layout>,
+       "[rows, scales of a row] or blocked", "with scaling: of the outputs that are quantized", &scaled::scales_count,
+       nullptr, 0, &scaled::scales_name},
   };
   static constexpr Scalar kScalars[] = {
       {"multiplier", offsetof(PointwiseArgs, multiplier), "of y; with op=add_mul_act",
@@ -251,6 +265,7 @@ struct PointwiseFamily {
   static std::string check(const Pointwise& p) {
     if (has_program(p))
       if (std::string sentence = program::check(p); !sentence.empty()) return sentence;
+    if (std::string sentence = scaled::check(p); !sentence.empty()) return sentence;
     if (has_reductions(p))
       if (std::string sentence = reductions::check(p); !sentence.empty()) return sentence;
     if (p.width > kMaxWidth) return "width is too large: a row may have 2^31 elements; say the same with more rows";
@@ -356,6 +371,7 @@ struct PointwiseFamily {
   // near -1 is an ulp of 1 in the stored type, times x / 2.
   static Tolerance tolerance(const Pointwise& p, int operand, int entry) {
     if (is_backward(p)) return backward::tolerance(p, kOperands[operand].name);
+    if (kOperands[operand].offset == offsetof(PointwiseArgs, scales)) return scaled::tolerance_of_scales(p, entry);
     if (has_reductions(p)) return reductions::tolerance(p, entry);
     if (has_program(p)) return program::tolerance(p, entry);
     const ActivationRow& row = kActivationRows[static_cast<int>(p.activation)];
@@ -376,11 +392,16 @@ struct PointwiseFamily {
     return total;
   }
 
-  // A special number makes its whole row or column one where there are sums, and a NaN may hide all that is wrong.
+  // A special number makes its whole row or column one where there are sums, or what shares its scale, and a NaN may
+  // hide all that is wrong.
   static bool generate(const Pointwise& p, int operand, int entry, std::uint64_t seed, void* data) {
     if (!is_backward(p) && !has_reductions(p)) return false;
-    const bool sums = has_reductions(p) || backward::has_sums(p);
-    backward::generate(kOperands[operand].layout(&p, entry), sums ? 16384 : 16, !has_reductions(p), seed, data);
+    const bool sums =
+        scaled::has_whole_rows(p) || backward::has_sums(p) || (has_program(p) && program::summary(p).has_reductions());
+    const bool scales = p.scaling != PointwiseScaling::none;
+    const Layout layout = kOperands[operand].layout(&p, entry);
+    backward::generate(layout, sums ? 16384 : scales ? 512 : 16, !sums || is_backward(p), seed, data);
+    if (scales) scaled::spread_magnitudes(layout, seed, data);
     return true;
   }
 };

@@ -8,8 +8,10 @@
 #include "quern/choice.h"
 #include "quern/export.h"
 #include "quern/family.h"
+#include "quern/mx_choices.h"
 #include "quern/pointwise_choices.h"
 #include "quern/rounding_choices.h"
+#include "quern/scale_choices.h"
 
 namespace quern {
 
@@ -22,6 +24,14 @@ enum class PointwiseOp : std::uint8_t { QUERN_POINTWISE_OPS(QUERN_CHOICE_VALUE) 
   VALUE(forward)  /* out */           \
   VALUE(backward) /* the gradients, from out's */
 enum class PointwisePass : std::uint8_t { QUERN_POINTWISE_PASSES(QUERN_CHOICE_VALUE) };
+
+// Which elements of a program's output share a scale. A scale for a whole tensor is an input of the program.
+#define QUERN_POINTWISE_SCALINGS(VALUE)                               \
+  VALUE(none)                                                         \
+  VALUE(mx)       /* 32 of a row, an E8M0 byte; 255 is NaN */         \
+  VALUE(row)      /* a row: an fp32, made of its largest magnitude */ \
+  VALUE(block128) /* 128 of a row: an fp32 */
+enum class PointwiseScaling : std::uint8_t { QUERN_POINTWISE_SCALINGS(QUERN_CHOICE_VALUE) };
 
 struct PointwiseArgs {
   In x = {};
@@ -43,6 +53,9 @@ struct PointwiseArgs {
   // order in which its outputs, from the first on and left to right, first need them; and its outputs in their order.
   InList inputs = {};
   OutList outputs = {};  // may have the address of a full input of the same type; must not overlap anything otherwise
+  // With scaling: of each output of e4m3 or e5m2 that covers [rows, width], in their order. plain: [rows, scales of a
+  // row]; blocked: see quern/mx_choices.h. Must not overlap anything.
+  OutList scales = {};
   float numbers[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 };
 
@@ -68,8 +81,14 @@ struct Pointwise {
   std::int64_t x_stride = 0;                    // elements between rows; 0: width
   std::int64_t y_stride = 0;
   std::int64_t out_stride = 0;
-  // A program, as docs/expressions.md says: it takes the place of all fields but rows, width and dtype. Texts with the
-  // same canonical form are one problem. The last member: launches copy no more than its text.
+  // Of the outputs of expr that are e4m3 or e5m2 and cover [rows, width]. Their numbers are those of the program in
+  // fp32, multiplied by the reciprocal of their scale and rounded once.
+  PointwiseScaling scaling = PointwiseScaling::none;
+  ScaleMode mode = ScaleMode::rceil;  // how a scale is made; see quern/scale_choices.h
+  ScalePolicy policy = ScalePolicy::ao;
+  MxScaleLayout scale_layout = MxScaleLayout::plain;
+  // A program, as docs/expressions.md says: it takes the place of all fields but rows, width, dtype and those of a
+  // scaling. Texts with the same canonical form are one problem. The last member: launches copy no more than its text.
   Text<1000> expr = {};
 
   QUERN_API static const Family& family();

@@ -160,7 +160,9 @@ namespace {
 
 // The fields that a program goes with; all others are of the operations.
 bool goes_with_program(std::string_view field) {
-  return field == "rows" || field == "width" || field == "dtype" || field == "expr";
+  constexpr std::string_view kFields[] = {"rows",    "width", "dtype",  "expr",
+                                          "scaling", "mode",  "policy", "scale_layout"};
+  return std::find(std::begin(kFields), std::end(kFields), field) != std::end(kFields);
 }
 
 std::string unused_field(const Pointwise& p) {
@@ -197,6 +199,7 @@ std::string check(const Pointwise& p) {
 Inexact inexact_of(const Pointwise& p, int output) {
   const Program program = parsed(p);
   const expression::Output& made = program.outputs[static_cast<std::size_t>(output)];
+  const Entry& entry = summary(p).entries[summary(p).inputs + output];
   std::vector<bool> needed(program.tree.nodes().size());
   needed[static_cast<std::size_t>(made.value)] = true;
   Inexact inexact;
@@ -206,8 +209,7 @@ Inexact inexact_of(const Pointwise& p, int output) {
     for (const expression::Id used : node.used()) needed[static_cast<std::size_t>(used)] = true;
     if (!is_inexact(node)) continue;
     ++inexact.all;
-    const DType dtype = made.dtype == DType::none ? p.dtype : made.dtype;
-    if (id != made.value || !expression::stores_narrow(node, dtype)) ++inexact.in_fp32;
+    if (id != made.value || !expression::stores_narrow(node, made_dtype(p, entry))) ++inexact.in_fp32;
   }
   return inexact;
 }

@@ -58,7 +58,10 @@ const Summary& summary(const Pointwise& p);
 
 }  // namespace program
 
-inline bool has_reductions(const Pointwise& p) { return has_program(p) && program::summary(p).has_reductions(); }
+// Or largest magnitudes of outputs that are quantized.
+inline bool has_reductions(const Pointwise& p) {
+  return has_program(p) && (p.scaling != PointwiseScaling::none || program::summary(p).has_reductions());
+}
 
 namespace program {
 
@@ -66,6 +69,15 @@ inline int given_numbers(const Pointwise& p) { return has_program(p) ? summary(p
 
 inline DType dtype_of(const Pointwise& p, const Entry& entry) {
   return entry.dtype == DType::none ? p.dtype : entry.dtype;
+}
+// Whether an output is stored by scales that are made.
+inline bool has_scales(const Pointwise& p, const Entry& output) {
+  return p.scaling != PointwiseScaling::none && output.spread == Spread::full &&
+         (output.dtype == e4m3 || output.dtype == e5m2);
+}
+// The type whose numbers an output's formula gives.
+inline DType made_dtype(const Pointwise& p, const Entry& output) {
+  return has_scales(p, output) ? f32 : dtype_of(p, output);
 }
 
 // REQUIRES: check(p) is "".

@@ -10,6 +10,7 @@
 #include "pointwise/geometry.h"
 #include "pointwise/params.h"
 #include "pointwise/reductions.h"
+#include "pointwise/scaled.h"
 #include "quern/error.h"
 
 namespace quern::pointwise::program {
@@ -56,7 +57,7 @@ std::int64_t bytes(const Pointwise& p) {
   std::int64_t total = 0;
   for (int i = 0; i < s.operands(); ++i)
     total += layout_of(p, s.entries[i]).elements() * quern::bytes(dtype_of(p, s.entries[i]));
-  return total;
+  return total + scaled::bytes(p);
 }
 
 // ---- The image
@@ -109,7 +110,10 @@ void specialize_operands(const Pointwise& p, std::size_t numbers_at, const std::
   spec.integer("outputs", s.outputs);
   spec.integer("numbers", std::max(1, s.numbers));
   spec.integer("params_bytes", static_cast<std::int64_t>(params_bytes(s, numbers_at)));
-  spec.source("program.cuh", cat("#include \"pointwise/params.h\"\n", expression::emit(parsed(p), p.dtype),
+  expression::Program program = parsed(p);
+  for (int i = 0; i < s.outputs; ++i)
+    program.outputs[static_cast<std::size_t>(i)].dtype = made_dtype(p, s.entries[s.inputs + i]);
+  spec.source("program.cuh", cat("#include \"pointwise/params.h\"\n", expression::emit(program, p.dtype),
                                  "\nnamespace quern::generated {\n\n", inputs_text(p, s), outputs_text,
                                  "\n}  // namespace quern::generated\n"));
 }

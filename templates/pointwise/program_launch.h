@@ -15,7 +15,8 @@ std::string output_name(const void* p, int entry);
 
 // The image's part that has the formulas and the inputs; `outputs_text` declares the outputs.
 void specialize_operands(const Pointwise& p, std::size_t numbers_at, const std::string& outputs_text, Spec& spec);
-// The addresses and the numbers of a launch, where the kernel's parameters have them. May refuse the launch.
+// The addresses and the numbers of a launch, where the kernel's parameters have them; scales are left out. May refuse
+// the launch.
 void write_operands(const Pointwise& p, const PointwiseArgs& a, std::size_t operands_at, std::size_t numbers_at,
                     Launch& launch);
 std::size_t params_bytes(const Summary& s, std::size_t numbers_at);

@@ -47,7 +47,7 @@ double Reference::value(const expression::RowInterpreter<float>& made, int outpu
   const auto argument = [&](std::size_t i) {
     return i < node.count ? static_cast<double>(made.value(node.arguments[i], column)) : 0;
   };
-  if (expression::stores_narrow(node, dtype_of(p_, s_.entries[s_.inputs + output])))
+  if (expression::stores_narrow(node, made_dtype(p_, s_.entries[s_.inputs + output])))
     return node.row().reference(argument(0), argument(1), 0);
   return static_cast<double>(made.value(root, column));
 }

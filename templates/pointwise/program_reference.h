@@ -22,6 +22,8 @@ class Reference {
   // For one thread. `add` adds up a row.
   expression::RowInterpreter<float> interpreter(expression::RowInterpreter<float>::Add add = {}) const;
 
+  bool has_scales(int output) const { return program::has_scales(p_, s_.entries[s_.inputs + output]); }
+
   // Of the row that was evaluated: an output's number before the store, and its store at [row, column].
   double value(const expression::RowInterpreter<float>& made, int output, std::int64_t column) const;
   void write(int output, std::int64_t row, std::int64_t column, double value) const;

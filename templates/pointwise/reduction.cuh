@@ -6,6 +6,7 @@
 
 #include "pointwise/output_sums.cuh"
 #include "pointwise/row_reductions.cuh"
+#include "pointwise/scaled_outputs.cuh"
 
 namespace quern::pointwise {
 
@@ -13,11 +14,22 @@ using OfElement = float[kOutputs];
 
 // ---- The outputs
 
-// Of a piece, those that cover all of [rows, width].
+// The numbers of all outputs that a thread makes of a piece.
+QUERN_DEVICE void make_piece(const KernelParams& p, const TeamRow& row, const Reduced& reduced, int piece,
+                             const SegmentInputs<kInputs>& inputs, Numbers (&numbers)[kOutputs]) {
+  for_elements(inputs, row.one, piece, [&](int i, const float(&in)[kInputs]) {
+    OfElement out;
+    generated::Element::of(p.numbers, in, reduced, out);
+#pragma unroll
+    for (int o = 0; o < kOutputs; ++o) numbers[o][i] = out[o];
+  });
+}
+
+// Of a piece, those that cover all of [rows, width] and have no scales.
 template <int O = 0>
 QUERN_DEVICE void write_piece(const KernelParams& p, const Span& at, const Numbers (&numbers)[kOutputs]) {
   using T = typename RowOutput<O>::Type;
-  if constexpr (RowOutput<O>::kSpread == Spread::full)
+  if constexpr (RowOutput<O>::kSpread == Spread::full && place_of_scales(O) < 0)
     rows::write<T>(static_cast<T*>(RowOutput<O>::base(p)) + at.row * p.shape.width, at, numbers[O]);
   if constexpr (O + 1 < kOutputs) write_piece<O + 1>(p, at, numbers);
 }
@@ -43,27 +55,39 @@ QUERN_DEVICE void write_columns(const KernelParams& p, const TeamRow& row, const
   }
 }
 
-QUERN_DEVICE void make_outputs(const KernelParams& p, const BlockPlace& block, const TeamRow& row,
-                               const Reduced& reduced, OutputSums& sums) {
-  const int first = block.first_segment(), end = p.shape.groups > 1 ? first + 1 : p.shape.segments;
-  for_segments(p, row, first, end, [&](int s, int segment, const SegmentInputs<kInputs>& inputs) {
+QUERN_DEVICE void find_row_scales(const KernelParams& p, const TeamRow& row, const Reduced& reduced, u32& turn,
+                                  Largest& largest) {
+  for_segments(p, row, 0, p.shape.segments, [&](int, int segment, const SegmentInputs<kInputs>& inputs) {
 #pragma unroll
     for (int piece = 0; piece < kPieces; ++piece) {
       Numbers numbers[kOutputs];
-      for_elements(inputs, row.one, piece, [&](int i, const float(&in)[kInputs]) {
-        OfElement out;
-        generated::Element::of(p.numbers, in, reduced, out);
-#pragma unroll
-        for (int o = 0; o < kOutputs; ++o) numbers[o][i] = out[o];
-      });
-      const Span at = span_of(row.at, segment, piece);
-      write_piece(p, at, numbers);
-      add_piece(at.has(0), numbers, s, piece, sums);
+      make_piece(p, row, reduced, piece, inputs, numbers);
+      raise(span_of(row.at, segment, piece).has(0), numbers, largest);
     }
   });
-  if constexpr (spec::has_columns) {
-    if (block.group == 0 && row.at.exists() && lane() == 0 && warp_of_row() == 0) write_columns(p, row, reduced);
-  }
+  share_row(turn, largest);
+}
+
+QUERN_DEVICE void make_outputs(const KernelParams& p, const BlockPlace& block, const TeamRow& row,
+                               const Reduced& reduced, u32& turn, OutputSums& sums) {
+  Largest largest = {};
+  if constexpr (kHasRowScales) find_row_scales(p, row, reduced, turn, largest);
+  const int first = block.first_segment(), end = p.shape.groups > 1 ? first + 1 : p.shape.segments;
+  for_segments(p, row, first, end, [&](int s, int segment, const SegmentInputs<kInputs>& inputs) {
+    SegmentNumbers numbers;
+#pragma unroll
+    for (int piece = 0; piece < kPieces; ++piece) {
+      make_piece(p, row, reduced, piece, inputs, numbers[piece]);
+      const Span at = span_of(row.at, segment, piece);
+      write_piece(p, at, numbers[piece]);
+      if constexpr (kHasRowScales) write_piece_by_row(p, at, numbers[piece], largest);
+      add_piece(at.has(0), numbers[piece], s, piece, sums);
+    }
+    if constexpr (kScaled > 0 && !kHasRowScales) write_blocks(p, row.at, segment, numbers);
+  });
+  if (block.group != 0 || !row.at.exists() || lane() != 0 || warp_of_row() != 0) return;
+  if constexpr (kHasRowScales) write_row_scales(p, row.at.row, largest);
+  if constexpr (spec::has_columns) write_columns(p, row, reduced);
 }
 
 // ---- The rows
@@ -79,8 +103,9 @@ QUERN_DEVICE void read_once(const KernelParams& p, const BlockPlace& block, Team
 }
 
 QUERN_DEVICE void read_row(const KernelParams& p, const BlockPlace& block, i64 number, TeamRow& row) {
-  const bool exists = number < p.shape.rows_of_block && block.chunk * p.shape.rows_of_block + number < p.shape.rows;
-  row.at = {block.chunk * p.shape.rows_of_block + number, exists ? p.shape.width : -1};
+  const bool is_inside = number < p.shape.rows_of_block;
+  const i64 of_all = block.chunk * p.shape.rows_of_block + number;
+  row.at = {spec::blocked && !is_inside ? -1 : of_all, is_inside && of_all < p.shape.rows ? p.shape.width : -1};
   row.one.read(p, row.at);
   if constexpr (kHeld) {
 #pragma unroll
@@ -107,7 +132,7 @@ QUERN_DEVICE void run(const KernelParams& p) {
     for (int u = 0; u < spec::unroll; ++u) {
       Reduced reduced = {};
       reduce_row(p, rows[u], turn, reduced);
-      make_outputs(p, block, rows[u], reduced, sums);
+      make_outputs(p, block, rows[u], reduced, turn, sums);
       if constexpr (kSums > 0) read_row(p, block, first + step + team() + u * teams(), rows[u]);
     }
     if constexpr (kSums == 0) break;  // the block has no more

@@ -10,6 +10,7 @@
 #include "expression/stages.h"
 #include "pointwise/params.h"
 #include "pointwise/program_launch.h"
+#include "pointwise/scaled.h"
 #include "pointwise/space.h"
 
 namespace quern::pointwise::reductions {
@@ -54,14 +55,18 @@ int most_segments(const Pointwise& p) {
 
 }  // namespace
 
+// Whether something of a row is known only when all of it was read.
+bool needs_whole_rows(const Pointwise& p) { return program::summary(p).rounds != 0 || scaled::has_whole_rows(p); }
+
 // A warp has a row that fits its registers, so that no round waits at a barrier. Up to eight warps have two segments
 // each, and more of them more, so that a block of a long row is small enough for a multiprocessor to have several.
 Team team_of(const Pointwise& p) {
   const Summary& s = program::summary(p);
   Team team{1, 1, 1, 0, 1, true};
-  while (team.lanes < 32 && team.columns() < p.width) team.lanes *= 2;
-  team.all = divide_up(p.width, team.columns());
-  if (s.rounds == 0) {
+  const std::int64_t width = scaled::columns_to_do(p);
+  while (team.lanes < 32 && team.columns() < width) team.lanes *= 2;
+  team.all = divide_up(width, team.columns());
+  if (!needs_whole_rows(p)) {
     const bool makes_elements = s.column_outputs < s.outputs;
     if (makes_elements) team.groups = std::max<std::int64_t>(1, team.all);
     return team;
@@ -94,7 +99,7 @@ struct Workspace {
   std::int64_t words;
 };
 Workspace workspace_of(const Pointwise& p, const Summary& s, const Team& team) {
-  const std::int64_t of_rows = divide_up(p.rows, teams_of(team, kThreadsOfSums)),
+  const std::int64_t of_rows = divide_up(scaled::rows_to_do(p), teams_of(team, kThreadsOfSums)),
                      chunks = std::clamp<std::int64_t>(of_rows, 1, kMostChunks), groups = divide_up(chunks, 16);
   Workspace w{};
   if (s.sums > s.totals && chunks > 1) w.totals = (s.sums - s.totals) * (chunks + groups) * p.width;
@@ -107,10 +112,10 @@ Workspace workspace_of(const Pointwise& p, const Summary& s, const Team& team) {
 
 std::int64_t rows_of_block(const Pointwise& p, const Team& team) {
   const std::int64_t teams = teams_of(team, kThreadsOfSums);
-  return teams * std::max<std::int64_t>(1, divide_up(divide_up(p.rows, kMostChunks), teams));
+  return teams * std::max<std::int64_t>(1, divide_up(divide_up(scaled::rows_to_do(p), kMostChunks), teams));
 }
 
-bool may_be_in_place(const Pointwise& p) { return program::summary(p).rounds == 0 || team_of(p).groups == 1; }
+bool may_be_in_place(const Pointwise& p) { return !needs_whole_rows(p) || team_of(p).groups == 1; }
 
 Layout workspace_layout(const Pointwise& p) {
   if (!has_program(p) || !has_sums(p)) return {};
@@ -176,8 +181,9 @@ std::uint32_t alignment(const Pointwise& p, const Config& config) {
 namespace {
 
 constexpr std::size_t kOperandsAt = sizeof(ReductionShape);
-std::size_t numbers_at(const Summary& s) {
-  return kOperandsAt + static_cast<std::size_t>(s.operands()) * sizeof(void*);
+std::size_t scales_at(const Summary& s) { return kOperandsAt + static_cast<std::size_t>(s.operands()) * sizeof(void*); }
+std::size_t numbers_at(const Pointwise& p, const Summary& s) {
+  return scales_at(s) + static_cast<std::size_t>(scaled::count(p)) * sizeof(void*);
 }
 
 // A function of a number that gives one of these. Loops that call it are unrolled.
@@ -200,7 +206,8 @@ std::string outputs_text(const Pointwise& p, const Summary& s) {
     sums.push_back(cat(entry.spread == Spread::row ? rows++ : entry.spread == Spread::scalar ? totals++ : -1));
     columns.emplace_back(entry.spread == Spread::column ? "true" : "false");
   }
-  return text + table_text("int", "sum_of", sums) + table_text("bool", "is_column", columns);
+  return text + table_text("int", "sum_of", sums) + table_text("bool", "is_column", columns) +
+         table_text("int", "place_of_scales", scaled::places(p));
 }
 
 std::string reductions_text(const expression::Program& program) {
@@ -251,7 +258,8 @@ void specialize(const Pointwise& p, const Config& config, Spec& spec) {
   spec.integer("sums", s.sums);
   spec.integer("totals", s.totals);
   spec.flag("has_columns", s.column_outputs != 0);
-  program::specialize_operands(p, numbers_at(s), outputs_text(p, s) + reductions_text(program::parsed(p)), spec);
+  scaled::specialize(p, spec);
+  program::specialize_operands(p, numbers_at(p, s), outputs_text(p, s) + reductions_text(program::parsed(p)), spec);
   spec.part("pointwise/reduction.cuh");
 }
 
@@ -264,10 +272,14 @@ void launch(const Pointwise& p, const PointwiseArgs& a, const Config& config, La
   const bool sums = s.sums != 0;
   const int threads = threads_of(team, sums ? kThreadsOfSums : config[kThreads]);
   const std::int64_t rows = sums ? rows_of_block(p, team) : teams_of(team, threads) * config[kUnroll];
-  const std::int64_t chunks = std::max<std::int64_t>(sums ? 1 : 0, divide_up(p.rows, rows));
-  program::write_operands(p, a, kOperandsAt, numbers_at(s), launch);
+  const std::int64_t chunks = std::max<std::int64_t>(sums ? 1 : 0, divide_up(scaled::rows_to_do(p), rows));
+  program::write_operands(p, a, kOperandsAt, numbers_at(p, s), launch);
+  for (int i = 0; i < scaled::count(p); ++i)
+    std::memcpy(launch.params + scales_at(s) + static_cast<std::size_t>(i) * sizeof(void*), &a.scales.entries[i].data,
+                sizeof(void*));
   ReductionShape shape{};
   shape.rows = p.rows;
+  shape.rows_with_scales = scaled::rows_to_do(p);
   shape.width = static_cast<int>(p.width);
   shape.segments = static_cast<int>(team.all);
   shape.groups = static_cast<unsigned>(team.groups);
@@ -281,7 +293,7 @@ void launch(const Pointwise& p, const PointwiseArgs& a, const Config& config, La
     shape.arrived = shape.columns + w.arrived;
   }
   std::memcpy(launch.params, &shape, sizeof(shape));
-  launch.empty = !sums && (p.rows == 0 || (p.width == 0 && s.column_outputs == 0));
+  launch.empty = !sums && (p.rows == 0 || (p.width == 0 && s.column_outputs == 0 && !scaled::has_whole_rows(p)));
   launch.block[0] = static_cast<std::uint32_t>(threads);
   launch.grid[0] = chunks >= kMostBlocks / team.groups ? std::numeric_limits<std::uint32_t>::max()
                                                        : static_cast<std::uint32_t>(chunks * team.groups);

@@ -9,6 +9,7 @@
 #include "pointwise/program_launch.h"
 #include "pointwise/program_reference.h"
 #include "pointwise/reductions.h"
+#include "pointwise/scaled.h"
 
 namespace quern::pointwise::reductions {
 namespace {
@@ -59,6 +60,7 @@ class Sums {
  public:
   Sums(const Pointwise& p, const PointwiseArgs& a)
       : p_(p),
+        a_(a),
         reference_(p, a),
         team_(team_of(p)),
         rows_of_block_(rows_of_block(p, team_)),
@@ -75,6 +77,7 @@ class Sums {
   }
 
   void run() {
+    scaled::clear_scales(p_, a_);
     parallel_for(chunks_, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t chunk = begin; chunk < end; ++chunk) run_chunk(chunk);
     });
@@ -107,11 +110,21 @@ class Sums {
 
   void write_row(const expression::RowInterpreter<float>& made, std::int64_t row) const {
     const auto& s = reference_.summary();
-    for (int i = 0; i < s.outputs; ++i) {
+    for (int i = 0, scale = 0; i < s.outputs; ++i) {
+      if (reference_.has_scales(i)) {
+        quantize(made, i, scale++, row);
+        continue;
+      }
       const Spread spread = s.entries[s.inputs + i].spread;
       const std::int64_t columns = spread == Spread::full ? p_.width : spread == Spread::column ? 1 : 0;
       for (std::int64_t c = 0; c < columns; ++c) reference_.write(i, row, c, reference_.value(made, i, c));
     }
+  }
+
+  void quantize(const expression::RowInterpreter<float>& made, int output, int scale, std::int64_t row) const {
+    Floats numbers(static_cast<std::size_t>(p_.width));
+    for (std::int64_t c = 0; c < p_.width; ++c) at(numbers, c) = static_cast<float>(reference_.value(made, output, c));
+    scaled::quantize_row(p_, a_, output, scale, row, numbers.data());
   }
 
   float of_teams(Floats& own, std::int64_t column) const {
@@ -156,6 +169,7 @@ class Sums {
   }
 
   const Pointwise& p_;
+  const PointwiseArgs& a_;
   const program::Reference reference_;
   const Team team_;
   const std::int64_t rows_of_block_;
@@ -172,9 +186,11 @@ void reference(const Pointwise& p, const PointwiseArgs& a) { Sums(p, a).run(); }
 // As of a program without reductions. Errors of terms add up as random ones do, in an output that is a number of them:
 // what is made of a sum for each element is as large as the sum, or relative to it.
 Tolerance tolerance(const Pointwise& p, int output) {
-  Tolerance each = program::tolerance(p, output);
   const auto& s = program::summary(p);
-  const Spread spread = s.entries[s.inputs + output].spread;
+  const program::Entry& entry = s.entries[s.inputs + output];
+  if (program::has_scales(p, entry)) return scaled::tolerance(p, output);
+  Tolerance each = program::tolerance(p, output);
+  const Spread spread = entry.spread;
   const std::int64_t terms = spread == Spread::row      ? p.rows
                              : spread == Spread::scalar ? p.rows * p.width
                              : spread == Spread::column ? p.width

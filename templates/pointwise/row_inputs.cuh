@@ -16,7 +16,7 @@ using rows::Numbers;
 using rows::Single;
 using rows::Span;
 
-using KernelParams = ReductionParams<spec::inputs + spec::outputs, spec::numbers>;
+using KernelParams = ReductionParams<spec::inputs + spec::outputs + spec::scaled, spec::numbers>;
 
 constexpr int kInputs = spec::inputs == 0 ? 1 : spec::inputs;  // without any, one that is absent
 constexpr int kOutputs = spec::outputs;
@@ -50,7 +50,7 @@ QUERN_DEVICE int column_of(int segment, int piece) { return segment * kColumns +
 
 // A row of the matrix, which may be after the last.
 struct RowPlace {
-  i64 row;
+  i64 row;  // with blocked scales -1: none of the block's
   int end;  // the width; -1 after the last row
   QUERN_DEVICE bool exists() const { return end >= 0; }
 };

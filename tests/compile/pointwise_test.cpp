@@ -167,6 +167,20 @@ TEST_F(PointwiseCompile, Reductions) {
   expect_each_good(jobs);
 }
 
+// Two of them, and in a row that takes all registers of a block one.
+TEST_F(PointwiseCompile, ScaledOutputs) {
+  const char* const norm = "w: row; y: e4m3; y = x * rsqrt(mean(x * x)) * w";
+  const char* const two = "w: row; y: e4m3; z: e5m2; let e = x * rsqrt(mean(x * x)); y = e * w; z = e";
+  std::vector<Job> jobs;
+  for (const char* scaling : {"scaling=mx", "scaling=mx policy=te scale_layout=blocked", "scaling=row mode=exact",
+                              "scaling=block128 mode=exact"}) {
+    for (const int width : {72, 4096, 28672})
+      jobs.push_back({cat("pointwise width=", width, " ", scaling, " expr=\"", width == 28672 ? norm : two, "\""),
+                      kArchitectures[jobs.size() % 4]});
+  }
+  expect_each_good(jobs);
+}
+
 // A row is read once, in whole vectors, also where the outputs need it after two rounds.
 TEST_F(PointwiseCompile, ReductionsReadARowOnce) {
   const Compiled rows = compile("pointwise width=4096 expr=\"let e = exp(x - max(x)); y = e / sum(e)\"", "sm_90a");

@@ -143,7 +143,8 @@ TEST_F(CInterface, EveryFamilyGivesItsReference) {
                             embedding_cases(),
                             embedding_backward_cases(),
                             pointwise_program_cases(),
-                            pointwise_reduction_cases()}) {
+                            pointwise_reduction_cases(),
+                            pointwise_scaled_cases()}) {
     for (const Case& c : few(table)) check(c);
   }
 }

@@ -193,6 +193,7 @@ TEST_F(Conformance, Scatter) { check_all(cases_here(scatter_cases())); }
 TEST_F(Conformance, Pointwise) { check_all(cases_here(pointwise_cases())); }
 TEST_F(Conformance, PointwisePrograms) { check_all(shard_of(named_here(pointwise_program_cases()))); }
 TEST_F(Conformance, PointwiseReductions) { check_all(shard_of(named_here(pointwise_reduction_cases()))); }
+TEST_F(Conformance, PointwiseScaled) { check_all(shard_of(named_here(pointwise_scaled_cases()))); }
 TEST_F(Conformance, Glu) { check_all(cases_here(glu_cases())); }
 TEST_F(Conformance, Mxfp8Dequantize) { check_all(cases_here(mxfp8_dequantize_cases())); }
 TEST_F(Conformance, MxScales) { check_all(cases_here(mx_scales_cases())); }

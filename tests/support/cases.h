@@ -30,6 +30,7 @@ std::vector<Case> scatter_cases();
 std::vector<Case> pointwise_cases();
 std::vector<Case> pointwise_program_cases();
 std::vector<Case> pointwise_reduction_cases();
+std::vector<Case> pointwise_scaled_cases();
 std::vector<Case> glu_cases();
 std::vector<Case> skeleton_cases();
 // The shapes that torchao and TransformerEngine test, and others.

@@ -132,7 +132,7 @@ TEST(LaunchOperands, AFixedSpanIsThatOfEveryLaunch) {
   std::uint64_t draw = 0;
   int open_plans = 0, fixed = 0, asked_again = 0;
   for (const auto& cases : {test::gather_cases(), test::pointwise_cases(), test::pointwise_program_cases(),
-                            test::pointwise_reduction_cases(), test::mxfp8_cases()}) {
+                            test::pointwise_reduction_cases(), test::pointwise_scaled_cases(), test::mxfp8_cases()}) {
     for (const test::Case& each : cases) {
       AnyProblem open = problem(each.problem);
       for (const Field& field : open.family().fields) {

@@ -24,6 +24,7 @@ std::vector<Case> all_cases() {
   add(pointwise_cases());
   add(pointwise_program_cases());
   add(pointwise_reduction_cases());
+  add(pointwise_scaled_cases());
   add(glu_cases());
   add(mxfp8_cases());
   add(mxfp8_dequantize_cases());

@@ -83,7 +83,7 @@ def _promoted(dtypes):
 @functools.lru_cache(maxsize=None)
 def specialized(text, dtypes, kinds):
     """The program for inputs of these types and kinds, "none" a number's type: its text, the type of what has none in
-    it, the places of its tensors and of its numbers among the inputs of the text, and the kinds of its outputs."""
+    it, the places of its tensors and of its numbers among the inputs of the text, and its outputs."""
     text, inputs, outputs = _quern._program(text)
     of_tensors = [d for d, k in zip(dtypes, kinds) if k in ("full", "row", "column")] or [d for d in dtypes if d != "none"]
     usual, names = _promoted(of_tensors), [name for name, _, _ in inputs]
@@ -94,7 +94,7 @@ def specialized(text, dtypes, kinds):
     places = [names.index(name) for name, _, _ in inputs]
     tensors = tuple(p for p in places if kinds[p] != "number")
     numbers = tuple((f"number_{i}", p) for i, p in enumerate(p for p in places if kinds[p] == "number"))
-    return text, usual, tensors, numbers, tuple(kind for _, _, kind in outputs)
+    return text, usual, tensors, numbers, outputs
 
 
 def extents(kinds, full):
@@ -110,6 +110,18 @@ def extents(kinds, full):
 def shape_of(kind, full):
     """Of an output."""
     return {"full": full, "column": full[:-1], "row": full[-1:], "scalar": ()}[kind]
+
+
+_BLOCKS = {"mx": 32, "block128": 128}  # elements of a row that share a scale
+
+
+def scales_shapes(settings, outputs, full):
+    """Of the scales of each output that is quantized; None: as the kernel's layout has it."""
+    if settings.get("scaling", "none") == "none":
+        return []
+    blocks = -(-full[-1] // _BLOCKS[settings["scaling"]]) if settings["scaling"] in _BLOCKS else 1
+    shape = None if settings.get("scale_layout") == "blocked" else (*full[:-1], blocks)
+    return [shape for _, dtype, kind in outputs if kind == "full" and dtype in ("e4m3", "e5m2")]
 
 
 def _described(value):
@@ -128,21 +140,27 @@ class Fused:
 
     out: a tensor to write, or a list of them, where there are several outputs; stream, runtime and config: as
     quern.pointwise takes them. An input with such a name is given by position.
+
+    With a scaling, results are the outputs, then the scales of those that are quantized, [..., scales of a row].
     """
 
     _specialized = staticmethod(specialized)
 
-    def __init__(self, program):
+    def __init__(self, program, **scaling):
         self.text, self.inputs, self.outputs = _quern._program(program)
+        self.scaling = {name: value for name, value in scaling.items() if value is not None}
         self._names = tuple(name for name, _, _ in self.inputs)
         self._known = {}
 
     def __repr__(self):
-        return f"quern.fuse({self.text!r})"
+        return f"quern.fuse({self._described_as()})"
+
+    def _described_as(self):
+        return ", ".join([repr(self.text), *(f"{name}={value!r}" for name, value in self.scaling.items())])
 
     def gradient(self, *names):
         """The function that returns d_NAME for each of the inputs `names`, of the inputs that it needs and d_OUT of each
-        output."""
+        output. With a scaling too: of the numbers before they are quantized."""
         return type(self)(_quern._program(self.text, names)[0])
 
     def _bound(self, given, named):
@@ -182,37 +200,44 @@ class Fused:
         kinds, full = kinds_of(self.inputs, shapes)
         dtypes = tuple(["none" if s is None else self._dtype_of(v, i) for i, (v, s) in enumerate(zip(values, shapes))])
         text, dtype, tensors, numbers, outputs = self._specialized(self.text, dtypes, kinds)
-        settings = dict(expr=text, dtype=dtype, **extents(kinds, full))
-        return settings, tensors, numbers, [shape_of(kind, full) for kind in outputs]
+        settings = dict(expr=text, dtype=dtype, **extents(kinds, full), **self.scaling)
+        shapes = [shape_of(kind, full) for _, _, kind in outputs] + scales_shapes(self.scaling, outputs, full)
+        return settings, tensors, numbers, shapes
 
-    def _outputs(self, out):
-        """The results that are given: one tensor, or as many as the program has outputs."""
-        given = out if isinstance(out, (list, tuple)) else [out]
-        if len(given) != len(self.outputs) or any(o is None for o in given):
-            names = ", ".join(name for name, _, _ in self.outputs)
-            raise TypeError(f"out has {len(given)} tensors; give one for each output: {names}")
-        return given
+    def _outputs(self, out, results):
+        """The results that are given, as the kernel names them: one tensor, or as many as there are results."""
+        given, names = out if isinstance(out, (list, tuple)) else [out], [name for name, _, _ in self.outputs]
+        if len(given) != results or any(o is None for o in given):
+            names += ["their scales"] * (results != len(names))
+            raise TypeError(f"out has {len(given)} tensors; give one for each output: {', '.join(names)}")
+        named = {"outputs": list(given[: len(names)]), "scales": list(given[len(names) :])}
+        return {name: tensors for name, tensors in named.items() if tensors}
 
     def __call__(self, /, *values, out=None, stream=None, runtime=None, config=None, **named):
         values = self._bound(values, named)
         settings, tensors, numbers, shapes = self._found(values)
         given = {name: values[place] for name, place in numbers}
         if out is not None:
-            given["outputs"] = self._outputs(out)
+            given.update(self._outputs(out, len(shapes)))
         for name, value in (("stream", stream), ("runtime", runtime), ("config", config)):
             if value is not None:
                 given[name] = value
         made = _quern.pointwise(inputs=[values[place] for place in tensors], **given, **settings)
-        return out if out is not None else results(made, shapes)
+        if out is not None:
+            return out
+        return results([m for part in made for m in part] if self.scaling else made, shapes)
 
 
 def results(made, shapes):
     """One tensor, or a tuple of several, of these shapes."""
-    made = tuple([m if m.shape == s else m.reshape(s) for m, s in zip(made, shapes)])
+    made = tuple([m if s is None or m.shape == s else m.reshape(s) for m, s in zip(made, shapes)])
     return made[0] if len(made) == 1 else made
 
 
-def fuse(program):
+def fuse(program, scaling=None, mode=None, policy=None, scale_layout=None):
     """A function of tensors that computes a program, "out = relu(x + m * y + b)", in one kernel. docs/expressions.md has
-    its language, help(quern.fuse(...)) its arguments. quern.torch.fuse has gradients."""
-    return Fused(program)
+    its language, help(quern.fuse(...)) its arguments. quern.torch.fuse has gradients.
+
+    scaling: "mx", "row" or "block128" quantizes the outputs of e4m3 and e5m2, and returns their scales after the outputs;
+    mode, policy and scale_layout: how scales are made and lie in memory, as quern.mxfp8 takes them."""
+    return Fused(program, scaling=scaling, mode=mode, policy=policy, scale_layout=scale_layout)

@@ -23,6 +23,11 @@ _MOST_LETTERS = 1000  # of a program that pointwise takes
 
 def _gradient(call):
     """(forward, backward), the program and that of the gradients of the inputs that need one."""
+    if call.settings.get("scaling", "none") != "none":
+        raise ValueError(
+            "what is quantized has no gradient: call the function under torch.no_grad(), or with inputs that require none; "
+            "quern.fuse(program).gradient(...) has the gradients of the numbers before they are quantized"
+        )
     forward = _program(call.settings["expr"])
     wanted = tuple(name for (name, _, _), needs in zip(_in_memory(forward[1]), call.each_needs) if needs)
     backward = _program(forward[0], wanted)

@@ -100,7 +100,8 @@ def _family(name, tables):
 
 
 def _is_of_programs(row):
-    return row["name"] in ("inputs", "outputs", "expr") or row["name"].startswith("number_")
+    of_programs = ("inputs", "outputs", "expr", "scales", "scaling", "mode", "policy", "scale_layout")
+    return row["name"] in of_programs or row["name"].startswith("number_")
 
 
 def _part(tables, is_in):

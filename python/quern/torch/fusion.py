@@ -23,7 +23,7 @@ class Fused(_fuse.Fused):
     _specialized = staticmethod(_specialized)
 
     def __repr__(self):
-        return f"quern.torch.fuse({self.text!r})"
+        return f"quern.torch.fuse({self._described_as()})"
 
     def _found(self, values):
         if torch.compiler.is_compiling():
@@ -42,7 +42,9 @@ class Fused(_fuse.Fused):
         return _fuse.results(_ops.pointwise_program([values[place] for place in tensors], **given, **settings), shapes)
 
 
-def fuse(program: str) -> Fused:
+def fuse(program: str, scaling=None, mode=None, policy=None, scale_layout=None) -> Fused:
     """A differentiable function of tensors that computes a program, "out = relu(x + m * y + b)", in one kernel.
-    docs/expressions.md has its language."""
-    return Fused(program)
+    docs/expressions.md has its language.
+
+    scaling, mode, policy, scale_layout: as quern.fuse takes them. What is quantized has no gradient."""
+    return Fused(program, scaling=scaling, mode=mode, policy=policy, scale_layout=scale_layout)

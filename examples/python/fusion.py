@@ -1,5 +1,5 @@
 """Formulas of one's own in one kernel each, with their gradients, beside eager PyTorch: the chain act(x + m * y + b) in place, the
-epilogue of a layer with LoRA, and an RMS norm of a sum with a residual.
+epilogue of a layer with LoRA, an RMS norm of a sum with a residual, and one whose result is quantized to MXFP8.
 
     python examples/python/fusion.py         on a GPU
     QUERN_DEVICE=host python examples/python/fusion.py
@@ -19,6 +19,8 @@ chain = quern.fuse("m: number; x = relu(x + m * y + b)")
 lora = qt.fuse("alpha: number; out = gelu(base + alpha * update + bias)")
 # The sum is the next residual.
 norm = qt.fuse("let s = x + residual; sum = s; out = s * rsqrt(mean(s * s) + const 1e-6) * weight")
+# Elements, and a power of two for each 32 of them.
+mx_norm = quern.fuse("out: e4m3; out = x * rsqrt(mean(x * x) + const 1e-6) * weight", scaling="mx")
 
 
 def report(name, got, expected):
@@ -31,6 +33,16 @@ def in_place(rows, width):
     expected = torch.relu(x - 0.5 * y + b)
     chain(x=x, m=-0.5, y=y, b=b, out=x)
     report("chain", x, expected)
+
+
+def in_mxfp8(rows, width):
+    x, weight = torch.randn(rows, width, device=DEVICE), torch.randn(width, device=DEVICE)
+    expected = F.rms_norm(x, (width,), weight, 1e-6)
+    out, scales = mx_norm(x=x, weight=weight)
+    numbers = out.float() * scales.float().repeat_interleave(32, -1)[:, :width]
+    steps = (numbers - expected).abs() / expected.abs().clamp_min(expected.abs().max() / 256)
+    print(f"mx norm    differs by at most {steps.max().item():.1%}: e4m3 has three bits after the first")
+    assert out.dtype == torch.float8_e4m3fn and scales.dtype == torch.float8_e8m0fnu and steps.max() <= 1 / 16
 
 
 def compared(names, fused, eager, inputs, **numbers):
@@ -58,6 +70,7 @@ def eager_norm(x, residual, weight):
 def main(rows=24, width=200):
     torch.manual_seed(0)
     in_place(rows, width)
+    in_mxfp8(rows, width)
     full = lambda: torch.randn(rows, width, device=DEVICE)  # noqa: E731
     compared(["lora"], lora, eager_lora, {"base": full(), "update": full(), "bias": torch.randn(width, device=DEVICE)}, alpha=0.25)
     compared(["sum", "norm"], norm, eager_norm, {"x": full(), "residual": full(), "weight": torch.randn(width, device=DEVICE)})

@@ -14,7 +14,6 @@
 namespace quern::pointwise::scaled {
 namespace {
 
-using program::Entry;
 using program::Summary;
 
 constexpr const char* kModes[] = {QUERN_SCALE_MODES(QUERN_CHOICE_NAME) nullptr};

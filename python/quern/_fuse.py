@@ -116,11 +116,14 @@ _BLOCKS = {"mx": 32, "block128": 128}  # elements of a row that share a scale
 
 
 def scales_shapes(settings, outputs, full):
-    """Of the scales of each output that is quantized; None: as the kernel's layout has it."""
-    if settings.get("scaling", "none") == "none":
+    """Of the scales of each output that is quantized."""
+    if not settings:
         return []
-    blocks = -(-full[-1] // _BLOCKS[settings["scaling"]]) if settings["scaling"] in _BLOCKS else 1
-    shape = None if settings.get("scale_layout") == "blocked" else (*full[:-1], blocks)
+    blocks, rows = 1, math.prod(full[:-1])
+    if settings["scaling"] in _BLOCKS:
+        blocks = -(-(full[-1] if full else 1) // _BLOCKS[settings["scaling"]])
+    blocked = settings.get("scale_layout") == "blocked"
+    shape = (-(-rows // 128) * 128 * -(-blocks // 4) * 4,) if blocked else (*full[:-1], blocks)
     return [shape for _, dtype, kind in outputs if kind == "full" and dtype in ("e4m3", "e5m2")]
 
 
@@ -149,6 +152,10 @@ class Fused:
     def __init__(self, program, **scaling):
         self.text, self.inputs, self.outputs = _quern._program(program)
         self.scaling = {name: value for name, value in scaling.items() if value is not None}
+        if self.scaling.get("scaling", "none") == "none":
+            if any(name != "scaling" for name in self.scaling):
+                raise ValueError("mode, policy and scale_layout are for a scaling: give scaling='mx', 'row' or 'block128'")
+            self.scaling = {}
         self._names = tuple(name for name, _, _ in self.inputs)
         self._known = {}
 
@@ -230,7 +237,7 @@ class Fused:
 
 def results(made, shapes):
     """One tensor, or a tuple of several, of these shapes."""
-    made = tuple([m if s is None or m.shape == s else m.reshape(s) for m, s in zip(made, shapes)])
+    made = tuple([m if m.shape == s else m.reshape(s) for m, s in zip(made, shapes)])
     return made[0] if len(made) == 1 else made
 
 
@@ -239,5 +246,5 @@ def fuse(program, scaling=None, mode=None, policy=None, scale_layout=None):
     its language, help(quern.fuse(...)) its arguments. quern.torch.fuse has gradients.
 
     scaling: "mx", "row" or "block128" quantizes the outputs of e4m3 and e5m2, and returns their scales after the outputs;
-    mode, policy and scale_layout: how scales are made and lie in memory, as quern.mxfp8 takes them."""
+    mode, policy and scale_layout ("plain" or "blocked"): how they are made and lie in memory, as with quern.mxfp8."""
     return Fused(program, scaling=scaling, mode=mode, policy=policy, scale_layout=scale_layout)

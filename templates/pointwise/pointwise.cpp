@@ -396,11 +396,11 @@ struct PointwiseFamily {
   // hide all that is wrong.
   static bool generate(const Pointwise& p, int operand, int entry, std::uint64_t seed, void* data) {
     if (!is_backward(p) && !has_reductions(p)) return false;
-    const bool sums =
-        scaled::has_whole_rows(p) || backward::has_sums(p) || (has_program(p) && program::summary(p).has_reductions());
+    const bool sums = backward::has_sums(p) || (has_program(p) && program::summary(p).has_reductions());
     const bool scales = p.scaling != PointwiseScaling::none;
     const Layout layout = kOperands[operand].layout(&p, entry);
-    backward::generate(layout, sums ? 16384 : scales ? 512 : 16, !sums || is_backward(p), seed, data);
+    const std::uint64_t rare = sums ? 16384 : scaled::has_whole_rows(p) ? 4096 : scales ? 512 : 16;
+    backward::generate(layout, rare, !sums || is_backward(p), seed, data);
     if (scales) scaled::spread_magnitudes(layout, seed, data);
     return true;
   }

@@ -134,13 +134,15 @@ struct Range {
   std::uintptr_t end;
 };
 
+Range range_of(const void* data, std::int64_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  return {begin, begin + static_cast<std::uintptr_t>(data == nullptr ? 0 : bytes)};
+}
 // The size was checked, so it fits 64 bits.
 Range range_of(const Pointwise& p, const Entry& entry, const void* data) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(data);
   const std::int64_t rows = entry.spread == Spread::full || entry.spread == Spread::column ? p.rows : 1,
                      width = entry.spread == Spread::full || entry.spread == Spread::row ? p.width : 1;
-  const std::int64_t bytes = data == nullptr ? 0 : rows * width * quern::bytes(dtype_of(p, entry));
-  return {begin, begin + static_cast<std::uintptr_t>(bytes)};
+  return range_of(data, rows * width * quern::bytes(dtype_of(p, entry)));
 }
 bool overlap(const Range& a, const Range& b) {
   return a.begin < b.end && b.begin < a.end && a.begin != a.end && b.begin != b.end;
@@ -161,9 +163,29 @@ bool is_in_place(const Pointwise& p, const Entry& input, const Entry& output, co
   throw Error(Code::bad_input, Stage::launch, cat(name_of(p, output), " overlaps ", name_of(p, other), "; ", why));
 }
 
-void refuse_overlaps(const Pointwise& p, const Summary& s, void* const* addresses) {
-  Range ranges[expression::kMostOperands + expression::kMostOutputs];
+using Ranges = Range[expression::kMostOperands + expression::kMostOutputs];
+
+// Scales are those of outputs that other threads read and write.
+void refuse_overlaps_of_scales(const Pointwise& p, const Summary& s, const PointwiseArgs& a, const Ranges& ranges) {
+  const auto own = [&](int i) { return range_of(a.scales.entries[i].data, scaled::scales_layout(p, i).span_bytes()); };
+  const auto refuse = [&](int scale, const std::string& other) {
+    throw Error(Code::bad_input, Stage::launch,
+                cat(scaled::scales_name(&p, scale), " overlaps ", other, "; scales may overlap nothing"));
+  };
+  for (int i = 0; i < scaled::count(p); ++i) {
+    for (int other = 0; other < s.operands(); ++other) {
+      if (overlap(own(i), ranges[other])) refuse(i, name_of(p, other));
+    }
+    for (int other = 0; other < i; ++other) {
+      if (overlap(own(i), own(other))) refuse(i, scaled::scales_name(&p, other));
+    }
+  }
+}
+
+void refuse_overlaps(const Pointwise& p, const Summary& s, const PointwiseArgs& a, void* const* addresses) {
+  Ranges ranges;
   for (int i = 0; i < s.operands(); ++i) ranges[i] = range_of(p, s.entries[i], addresses[i]);
+  refuse_overlaps_of_scales(p, s, a, ranges);
   for (int output = s.inputs; output < s.operands(); ++output) {
     for (int other = 0; other < output; ++other) {
       if (!overlap(ranges[other], ranges[output])) continue;
@@ -204,7 +226,7 @@ void write_operands(const Pointwise& p, const PointwiseArgs& a, std::size_t oper
   void* addresses[expression::kMostOperands + expression::kMostOutputs];
   for (int i = 0; i < s.inputs; ++i) addresses[i] = const_cast<void*>(a.inputs.entries[i].data);
   for (int i = 0; i < s.outputs; ++i) addresses[s.inputs + i] = a.outputs.entries[i].data;
-  refuse_overlaps(p, s, addresses);
+  refuse_overlaps(p, s, a, addresses);
   float numbers[expression::kMostNumbers] = {};
   for (int i = 0; i < s.numbers; ++i) numbers[i] = value_of(p, a, s.values[i]);
   std::memcpy(launch.params + operands_at, addresses, static_cast<std::size_t>(s.operands()) * sizeof(void*));

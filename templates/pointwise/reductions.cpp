@@ -123,7 +123,8 @@ Layout workspace_layout(const Pointwise& p) {
 }
 
 std::string check(const Pointwise& p) {
-  if (p.width > kWidest) return "width is too large: with reductions in expr a row may have 2^29 elements";
+  if (p.width > kWidest)
+    return "width is too large: with reductions in expr, or a scaling, a row may have 2^29 elements";
   return {};
 }
 

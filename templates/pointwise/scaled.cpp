@@ -89,10 +89,11 @@ std::string check(const Pointwise& p) {
     const bool plain = p.mode == kDefault.mode && p.policy == kDefault.policy && !has_atoms(p);
     return plain ? "" : "mode, policy and scale_layout are for a scaling: say scaling=mx, row or block128";
   }
-  if (!has_program(p)) return "scaling is for the outputs of expr, whose types it gives: say expr=\"out: e4m3 = ...\"";
+  if (!has_program(p))
+    return "scaling is for the outputs of expr, whose types it gives: say expr=\"out: e4m3; out = x\"";
   if (count(p) == 0)
-    return "scaling is for outputs of e4m3 or e5m2 that cover [rows, width], and expr has none: say \"NAME: e4m3 = "
-           "...\", or leave scaling out";
+    return "scaling is for outputs of e4m3 or e5m2 that cover [rows, width], and expr has none: declare one, "
+           "as in \"out: e4m3; out = x\", or leave scaling out";
   return check_rules(p);
 }
 

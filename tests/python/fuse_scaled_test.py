@@ -35,6 +35,7 @@ class FuseScaled(Case):
         x = numbers(130, 160)
         y, scales = quern.fuse("y: e4m3; y = x", scaling="mx", scale_layout="blocked")(x)
         expected, expected_scales = quern.mxfp8(x, scale_layout="blocked")
+        self.assertEqual(scales.shape, expected_scales.shape)
         self.assertEqual(y.tobytes(), expected.tobytes())
         self.assertEqual(scales.tobytes(), expected_scales.tobytes())
 
@@ -46,6 +47,27 @@ class FuseScaled(Case):
         self.assertEqual([g.tobytes() for g in given], [y.tobytes(), scales.tobytes()])
         with self.assertRaisesRegex(TypeError, "one for each output: y, their scales"):
             fused(self.x, self.w, out=given[:1])
+        with self.assertRaisesRegex(quern.Error, "y_scales overlaps y; scales may overlap nothing"):
+            fused(self.x, self.w, out=[given[0], given[0].view(np.uint8).reshape(-1)[:18].reshape(2, 3, 3)])
+
+    def test_an_output_in_place(self):
+        program = "x: e4m3; w: row; x = x * w + max(x)"
+        x = self.x.astype(ml_dtypes.float8_e4m3fn)
+        expected = quern.fuse(program, scaling="row")(x, self.w)
+        scales = np.zeros((2, 3, 1), f32)
+        quern.fuse(program, scaling="row")(x=x, w=self.w, out=[x, scales])
+        self.assertEqual((x.tobytes(), scales.tobytes()), tuple(m.tobytes() for m in expected))
+
+    def test_an_element_is_a_row(self):
+        y, scales = quern.fuse("y: e4m3; y = x", scaling="mx")(np.ones((), f32))
+        self.assertEqual((y.shape, scales.shape), ((), (1,)))
+        with self.assertRaisesRegex(TypeError, "at least one tensor"):
+            quern.fuse("y: e4m3; y = m * 2", scaling="mx")(2.0)
+
+    def test_without_a_scaling_nothing_is_quantized(self):
+        self.same(quern.fuse("y = x * 2", scaling="none")(self.x), self.x * 2)
+        with self.assertRaisesRegex(ValueError, "are for a scaling: give scaling='mx'"):
+            quern.fuse("y = x * 2", mode="floor")
 
     def test_what_is_not_quantized_is_said(self):
         with self.assertRaisesRegex(quern.Error, "outputs of e4m3 or e5m2"):

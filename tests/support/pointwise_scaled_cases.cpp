@@ -39,13 +39,15 @@ std::vector<Case> pointwise_scaled_cases() {
   add(30, 520, "scaling=mx", "y: e4m3; y = 1 / x");
   add(30, 520, "scaling=mx policy=te", "y: e4m3; y = 1 / x", 1);
   add(30, 520, "scaling=mx policy=te", "y: e5m2; y = 1 / x");
+  for (const char* scaling : {"scaling=row mode=exact", "scaling=block128 mode=exact", "scaling=row mode=floor"})
+    add(30, 520, scaling, "y: e4m3; y = x / x + 1 / x", 0);
   // The padding of blocked scales: of rows, of blocks, of both, and of a row in several blocks.
   for (const int width : {8, 33, 100, 129, 1000})
     add(width == 33 ? 129 : 5, width, "scaling=mx scale_layout=blocked", norm);
   for (const int width : {20, 128, 2000})
     add(width == 20 ? 257 : 128, width, "scaling=mx scale_layout=blocked", product);
   add(0, 64, "scaling=mx scale_layout=blocked", product);
-  // Beside what has no scales; an output in place of an input of its type; several rows in flight.
+  // Beside what has no scales; several rows in flight.
   const std::string beside =
       "w: f32 row; y: e4m3; z: f32; y = x * w; z = x + w; s = max(x); b: f32; b = sum_rows(x * 2); a: f32; a = "
       "sum_all(x)";

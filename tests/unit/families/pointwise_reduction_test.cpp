@@ -91,7 +91,7 @@ TEST(PointwiseReduction, MoreThanAWarpCanPassOnIsRefused) {
 
 TEST(PointwiseReduction, WidthHasALimit) {
   EXPECT_TRUE(has(refusal("pointwise rows=1 width=536870913 expr=\"s = sum(x)\""),
-                  "width is too large: with reductions in expr a row may have 2^29 elements"));
+                  "width is too large: with reductions in expr, or a scaling, a row may have 2^29 elements"));
   EXPECT_EQ(refusal("pointwise rows=1 width=536870912 expr=\"s = sum(x)\""), "");
 }
 

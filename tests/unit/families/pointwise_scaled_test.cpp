@@ -32,7 +32,10 @@ TEST(PointwiseScaled, RulesBetweenTheFieldsAreSaid) {
   EXPECT_TRUE(has(refusal(scaled_text("mode=floor")), "are for a scaling: say scaling=mx, row or block128"));
   EXPECT_TRUE(has(refusal(scaled_text("scale_layout=blocked")), "are for a scaling"));
   EXPECT_TRUE(has(refusal("pointwise scaling=mx"), "scaling is for the outputs of expr"));
+  EXPECT_TRUE(has(refusal("pointwise scaling=mx"), "say expr=\"out: e4m3; out = x\""));
   EXPECT_TRUE(has(refusal(scaled_text("scaling=mx", "y = x")), "scaling is for outputs of e4m3 or e5m2"));
+  EXPECT_TRUE(has(refusal(scaled_text("scaling=mx", "y = x")), "as in \"out: e4m3; out = x\""));
+  EXPECT_EQ(refusal(scaled_text("scaling=mx", "out: e4m3; out = x")), "");
   EXPECT_TRUE(has(refusal(scaled_text("scaling=mx", "s: e4m3 column; s = sum(x)")), "and expr has none"));
   EXPECT_TRUE(has(refusal(scaled_text("scaling=mx mode=exact")), "mode=exact is for fp32 scales"));
   EXPECT_TRUE(has(refusal(scaled_text("scaling=row policy=te")), "policy=te goes with scaling=mx and mode=rceil"));
@@ -83,10 +86,9 @@ TEST(PointwiseScaled, ThereAreThreadsForWholeRowsAndForPadding) {
   EXPECT_EQ(team("width=260 scaling=mx scale_layout=blocked"), "32 x 1 x 1 / 2");
 }
 
-TEST(PointwiseScaled, ALaunchHasTheScalesAfterTheOutputs) {
-  const BarePlan plan(problem(scaled_text("width=64 scaling=mx scale_layout=blocked", "y: e4m3; y = x * 0.5")));
-  const In x(address(0x10000));
-  const Out y(address(0x20000)), scales(address(0x30000));
+// Of a program with one input and one output, of 100 rows.
+PreparedLaunch launched(const std::string& text, In x, Out y, Out scales) {
+  const BarePlan plan((problem(text)));
   PointwiseArgs args;
   args.inputs = {&x, 1};
   args.outputs = {&y, 1};
@@ -94,6 +96,14 @@ TEST(PointwiseScaled, ALaunchHasTheScalesAfterTheOutputs) {
   args.rows = 100;
   PreparedLaunch prepared;
   prepare_launch(plan, &args, prepared);
+  return prepared;
+}
+
+TEST(PointwiseScaled, ALaunchHasTheScalesAfterTheOutputs) {
+  const In x(address(0x10000));
+  const Out y(address(0x20000)), scales(address(0x30000));
+  const PreparedLaunch prepared =
+      launched(scaled_text("width=64 scaling=mx scale_layout=blocked", "y: e4m3; y = x * 0.5"), x, y, scales);
   pointwise::ReductionParams<3, 1> params;
   std::memcpy(&params, prepared.launch.params, sizeof(params));
   EXPECT_EQ(params.operands[0], x.data);
@@ -103,6 +113,47 @@ TEST(PointwiseScaled, ALaunchHasTheScalesAfterTheOutputs) {
   EXPECT_EQ(params.shape.rows, 100);
   EXPECT_EQ(params.shape.rows_with_scales, 128);
   EXPECT_EQ(prepared.launch.grid[0], 16U) << "of 8 rows each, the padding's too";
+}
+
+TEST(PointwiseScaled, ScalesMayOverlapNothing) {
+  const auto said = [](std::uintptr_t y, std::uintptr_t scales) {
+    try {
+      launched(scaled_text("width=64 scaling=row"), In(address(0x10000)), Out(address(y)), Out(address(scales)));
+      return std::string();
+    } catch (const Error& error) {
+      return error.sentence;
+    }
+  };
+  EXPECT_EQ(said(0x20000, 0x30000), "");
+  EXPECT_EQ(said(0x20000, 0x20000 + 6400), "") << "next to it";
+  EXPECT_TRUE(has(said(0x20000, 0x20000 + 6396), "y_scales overlaps y; scales may overlap nothing"));
+  EXPECT_TRUE(has(said(0x20000, 0x10000), "y_scales overlaps x"));
+  EXPECT_TRUE(has(said(0x20000, 0x10000 - 396), "y_scales overlaps x"));
+}
+
+// A row that several blocks read for its scale stays.
+TEST(PointwiseScaled, AnOutputTakesTheMemoryOfAnInputUnlessSeveralBlocksReadIt) {
+  const auto said = [](const char* fields, const char* more) {
+    const BarePlan plan(problem(scaled_text(fields, cat("x: e4m3; let t = x * 2; x = t", more))));
+    const In x(address(0x1000000));
+    const Out outputs[] = {address(0x1000000), address(0x2000000)}, scales(address(0x3000000));
+    PointwiseArgs args;
+    args.inputs = {&x, 1};
+    args.outputs = {outputs, *more == 0 ? 1 : 2};
+    args.scales = {&scales, 1};
+    args.workspace = Out(address(0x4000000));
+    args.rows = 10;
+    PreparedLaunch prepared;
+    try {
+      prepare_launch(plan, &args, prepared);
+      return std::string();
+    } catch (const Error& error) {
+      return error.sentence;
+    }
+  };
+  EXPECT_EQ(said("width=70016 scaling=row", ""), "");
+  EXPECT_EQ(said("width=70016 scaling=mx", "; b: f32; b = sum_rows(t)"), "");
+  EXPECT_TRUE(has(said("width=70016 scaling=row", "; b: f32; b = sum_rows(t)"), "this row is too long to be replaced"));
 }
 
 TEST(PointwiseScaled, AreExactWhereTheFunctionsAre) {

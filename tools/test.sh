@@ -93,7 +93,8 @@ stage_asan() {
   # threads; accesses of device and shared memory the host tier's driver checks one by one. Nor counts of images.
   local kernels='GluOnDevice.*:InteractionOnDevice.*:ScatterOnDevice.*:HashTableOnDevice.*:Addresses.*'
   kernels+=':MoeMovementOnDevice.*:MoeMapOnDevice.*:Mxfp8Sums.APlanSays*:Mxfp8Sums.AWorkspace*:Mxfp8Matrices.*:Mxfp8Groups.*'
-  kernels+=':EmbeddingBackwardOnDevice.*:EmbeddingWideKeys.*:EmbeddingLengths.*:PointwisePrograms.*:PointwiseReductions.*:PointwiseScales.*'
+  kernels+=':EmbeddingBackwardOnDevice.*:EmbeddingWideKeys.*:EmbeddingLengths.*:PointwisePrograms.*:PointwiseReductions.*'
+  kernels+=':PointwiseScales.*:HostAccesses.AlignedForms*'
   export GTEST_FILTER=-$kernels:RopeImages.*
   tests_of asan '^(unit_[0-9]+|store|host_[0-9]+)$'  # not the command's tests: it is not built here
 }

@@ -107,7 +107,7 @@ class CInterface : public HostTest {
 // Under AddressSanitizer, which is here for the interface and not for the kernels, fewer: most of their time is
 // compiles.
 #if QUERN_ADDRESS_SANITIZER
-constexpr std::size_t kCasesOfFamily = 2;
+constexpr std::size_t kCasesOfFamily = 1;
 #else
 constexpr std::size_t kCasesOfFamily = 5;
 #endif

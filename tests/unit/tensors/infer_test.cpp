@@ -165,7 +165,7 @@ TEST(Infer, TheCapacityOfATableIsItsRows) {
 }
 
 // Of a family; fewer under AddressSanitizer, where these would be ten seconds.
-constexpr std::size_t kCasesOfAFamily = QUERN_ADDRESS_SANITIZER ? 3 : 12;
+constexpr std::size_t kCasesOfAFamily = QUERN_ADDRESS_SANITIZER ? 2 : 12;
 
 // Each case from all its tensors and its choices: they then fit, whatever numbers were found.
 TEST(Infer, TensorsFitTheProblemThatIsFound) {

@@ -53,10 +53,10 @@ int most_segments(const Pointwise& p) {
   return most;
 }
 
-}  // namespace
-
 // Whether something of a row is known only when all of it was read.
 bool needs_whole_rows(const Pointwise& p) { return program::summary(p).rounds != 0 || scaled::has_whole_rows(p); }
+
+}  // namespace
 
 // A warp has a row that fits its registers, so that no round waits at a barrier. Up to eight warps have two segments
 // each, and more of them more, so that a block of a long row is small enough for a multiprocessor to have several.

@@ -89,9 +89,9 @@ def operand(name, declared, rows, width, dtype):
     return 1.0 if kind == "number" else torch.randn(*shape, device="cuda").to(programs.TYPES[own or dtype])
 
 
-def program_peers(rows, width, dtype, expr):
+def program_peers(rows, width, dtype, expr, scaling, mode):
     declared = programs.declared(expr)[1]
-    names, function = programs.as_torch(expr, dtype)
+    names, function = programs.as_torch(expr, dtype, scaling, mode)
     call = functools.partial(function, rows=rows, width=width)
     make = lambda: [operand(name, declared, rows, width, dtype) for name in names]  # noqa: E731
     first = make()
@@ -102,9 +102,11 @@ def program_peers(rows, width, dtype, expr):
 
 
 def pointwise(rows, width=4096, dtype="bf16", op="bias_act", activation="relu", bias_spread="row", bias_gradient="none",
-              multiplier_gradient="none", expr="", **rest):
+              multiplier_gradient="none", expr="", scaling="none", mode="rceil", **rest):
     if expr:
-        return program_peers(int(rows), int(width), dtype, expr)
+        if rest:
+            raise ValueError(f"no peer has {', '.join(rest)}")
+        return program_peers(int(rows), int(width), dtype, expr, scaling, mode)
     rows, width, kind, multiply_add = int(rows), int(width), TYPES[dtype], op == "add_mul_act"
     if bias_spread not in ("row", "none"):
         raise ValueError(f"bias_spread={bias_spread}")

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Programs of `pointwise expr="…"`: as functions of PyTorch's tensors, and drawn at random.
 
-usage: programs.py [--draw N] [--seed N]
+usage: programs.py [--draw N] [--seed N] [--norms]
   Prints N problems (default 60), a line each: one to four operands, which are full, rows, columns or single elements of
   drawn types, in formulas of two to six operations and activations over drawn shapes. `xargs -d '\\n' -I{} echo --problem {}`
-  makes arguments of `quern bench` of them."""
+  makes arguments of `quern bench` of them.
+  --norms: softmax, RMS norm, layer norm and the gradients of RMS norm and of a bias before gelu, with results in bf16, in
+  fp8 with a scale a row, and in MXFP8."""
 import argparse
 import ast
 import random
@@ -23,6 +25,7 @@ FUNCTIONS = {
     "softplus": F.softplus, "hardswish": F.hardswish, "srelu": lambda x: torch.square(torch.relu(x)),
     "qgelu": lambda x, a=1.702: x * torch.sigmoid(a * x), "elu": lambda x, a=1.0: torch.where(x > 0, x, a * torch.expm1(x)),
     "leaky_relu": lambda x, a=0.01: torch.where(x > 0, x, a * x), "rint": torch.round, "identity": lambda x: x,
+    "gelu_slope": lambda x: 0.5 * (1 + torch.erf(x * 0.5**0.5)) + x * torch.exp(-0.5 * x * x) * (2 * torch.pi) ** -0.5,
     "fma": lambda x, y, z: x * y + z, "clamp": torch.clamp, "min": torch.minimum,
 }
 REDUCTIONS = {"sum": "sum(-1, keepdim=True)", "mean": "mean(-1, keepdim=True)", "max": "amax(-1, keepdim=True)",
@@ -96,6 +99,36 @@ def _of_rows(value, rows):
     return value if value.dim() == 2 and value.shape[-1] != 1 else torch.broadcast_to(value, (rows, 1))[:, 0]
 
 
+_MOST = {"e4m3": 448.0, "e5m2": 57344.0}
+_BLOCKS = {"mx": 32, "block128": 128, "row": 0}
+
+
+def _quantized(x, dtype, scaling, mode):
+    """(elements, scales) of a matrix, as the fields of these names say."""
+    rows, width = x.shape
+    length = _BLOCKS[scaling] or max(width, 1)
+    parts = F.pad(x, (0, -width % length)).reshape(rows, -1, length)
+    scales = parts.abs().amax(-1, keepdim=True) / _MOST[dtype]
+    if mode == "exact":
+        factors = 1.0 / scales.clamp_min(2.0**-126)
+    else:
+        exponents = (scales.view(torch.int32) + 0x7FFFFF) >> 23  # rounded up to a power of two
+        factors = ((254 - exponents) << 23).view(torch.float32)
+        scales = exponents.to(torch.uint8).view(torch.float8_e8m0fnu) if scaling == "mx" else (exponents << 23).view(torch.float32)
+    return (parts * factors).reshape(rows, -1)[:, :width].to(TYPES[dtype]), scales[..., 0]
+
+
+def _stored(values, scaling, mode):
+    """Outputs, of (numbers, type) each, then the scales of those that are quantized."""
+    made, scales = [], []
+    for numbers, dtype in values:
+        if scaling != "none" and dtype in _MOST and numbers.dim() == 2:
+            numbers, own = _quantized(numbers, dtype, scaling, mode)
+            scales.append(own)
+        made.append(numbers.to(TYPES[dtype]))
+    return made + scales
+
+
 def source_of(program, dtype="bf16"):
     """(inputs, source): the names that a program reads, and a Python function of them, `rows` and `width`, that returns its
     outputs. Arithmetic is fp32, as the language has it."""
@@ -121,17 +154,20 @@ def source_of(program, dtype="bf16"):
             reducing |= {local} if _reduces(tree, reducing) else set()
         else:
             own, kind = names.get(name, ("", ""))
-            lines.append(f"out_{name} = {_shaped(f'tensor({value})', kind, tree, reducing)}.to(TYPES['{own or dtype}'])")
-            outputs.append(f"out_{name}")
-    body = "".join(f"    {line}\n" for line in [*lines, f"return [{', '.join(outputs)}]"])
+            lines.append(f"out_{name} = {_shaped(f'tensor({value})', kind, tree, reducing)}")
+            outputs.append(f"(out_{name}, '{own or dtype}')")
+    body = "".join(f"    {line}\n" for line in [*lines, f"return stored([{', '.join(outputs)}])"])
     return inputs, f"def program({', '.join(inputs)}, *, rows, width):\n{body}"
 
 
-def as_torch(program, dtype="bf16"):
-    """(inputs, function) of source_of."""
+def as_torch(program, dtype="bf16", scaling="none", mode="rceil"):
+    """(inputs, function) of source_of; with a scaling the scales of what is quantized come after the outputs."""
+    if scaling != "none" and mode not in ("rceil", "exact"):
+        raise ValueError(f"mode={mode}")
     inputs, source = source_of(program, dtype)
     tensor = lambda value: value if isinstance(value, torch.Tensor) else torch.tensor(float(value))  # noqa: E731
-    space = {**FUNCTIONS, "torch": torch, "TYPES": TYPES, "tensor": tensor, "of_rows": _of_rows}
+    space = {**FUNCTIONS, "torch": torch, "TYPES": TYPES, "tensor": tensor, "of_rows": _of_rows,
+             "stored": lambda values: _stored(values, scaling, mode)}
     exec(source, space)
     return inputs, space["program"]
 
@@ -173,10 +209,37 @@ def drawn(seed, log2_of_elements=28):
     return f'pointwise rows={rows} width={width} dtype={dtype} expr="{"".join(declarations)}out = {formula}"'
 
 
+# ---- Norms
+
+_SHAPES = ((4096, 4096), (16384, 7168), (8192, 28672), (65536, 512))
+_FORWARD = (
+    "{0}let e = exp(x - max(x)); y = e / sum(e)",
+    "w: row; {0}y = x * rsqrt(mean(x * x) + const 1e-06) * w",
+    "w: row; b: row; {0}let c = x - mean(x); y = c * rsqrt(mean(c * c) + const 1e-05) * w + b",
+)
+_BACKWARD = (
+    "w: row; dx: bf16; dw: f32; let r = rsqrt(mean(x * x) + const 1e-06); let s = x * r; let g = dy * w; "
+    "dx = (g - s * mean(g * s)) * r; dw = sum_rows(dy * s)",
+    "b: row; db: f32; let g = dy * gelu_slope(x + b); dx = g; db = sum_rows(g)",
+)
+
+
+def norms():
+    """Problems: texts."""
+    results = (("", ""), ("y: e4m3; ", " scaling=mx"), ("y: e4m3; ", " scaling=row mode=exact"))
+    for rows, width in _SHAPES:
+        for program in _FORWARD:
+            for declaration, scaling in results:
+                yield f'pointwise rows={rows} width={width}{scaling} expr="{program.format(declaration)}"'
+        for program in _BACKWARD:
+            yield f'pointwise rows={rows} width={width} expr="{program}"'
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draw", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--norms", action="store_true")
     given = parser.parse_args()
-    for number in range(given.draw):
-        print(drawn(given.seed * 1000 + number))
+    for problem in norms() if given.norms else (drawn(given.seed * 1000 + number) for number in range(given.draw)):
+        print(problem)

@@ -122,7 +122,7 @@ void specialize(const Pointwise& p, Spec& spec) {
 
 void clear_scales(const Pointwise& p, const PointwiseArgs& a) {
   for (int i = 0; has_atoms(p) && i < count(p); ++i)
-    std::memset(a.scales.entries[i].data, 0, static_cast<std::size_t>(scales_layout(p, i).elements()));
+    std::fill_n(static_cast<std::uint8_t*>(a.scales.entries[i].data), scales_layout(p, i).elements(), std::uint8_t{0});
 }
 
 void quantize_row(const Pointwise& p, const PointwiseArgs& a, int output, int scale, std::int64_t row,

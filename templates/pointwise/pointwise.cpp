@@ -24,8 +24,6 @@ constexpr DTypeSet kSame = kData | only(DType::none);
 constexpr const char* kOps[] = {QUERN_POINTWISE_OPS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kSpreads[] = {QUERN_OPERAND_SPREADS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kScalings[] = {QUERN_POINTWISE_SCALINGS(QUERN_CHOICE_NAME) nullptr};
-constexpr const char* kModes[] = {QUERN_SCALE_MODES(QUERN_CHOICE_NAME) nullptr};
-constexpr const char* kPolicies[] = {QUERN_SCALE_POLICIES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kPasses[] = {QUERN_POINTWISE_PASSES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kRoundings[] = {QUERN_ROUNDINGS(QUERN_CHOICE_NAME) nullptr};
 
@@ -143,8 +141,8 @@ struct PointwiseFamily {
                     "elements between rows of out; 0: width"),
       choice_field("scaling", offsetof(Pointwise, scaling), kScalings,
                    "with expr: which elements of its outputs of e4m3 and e5m2 share a scale; none: they have none"),
-      choice_field("mode", offsetof(Pointwise, mode), kModes, "how a scale is made"),
-      choice_field("policy", offsetof(Pointwise, policy), kPolicies, "the result of NaNs and infinities"),
+      choice_field("mode", offsetof(Pointwise, mode), scaled::kModes, "how a scale is made"),
+      choice_field("policy", offsetof(Pointwise, policy), scaled::kPolicies, "the result of NaNs and infinities"),
       choice_field("scale_layout", offsetof(Pointwise, scale_layout), mx::kScaleLayouts,
                    "plain: [rows, scales of a row]; blocked: in atoms of 128 x 4"),
       text_field("expr", offsetof(Pointwise, expr), Pointwise{}.expr,

@@ -165,19 +165,22 @@ bool is_in_place(const Pointwise& p, const Entry& input, const Entry& output, co
 
 using Ranges = Range[expression::kMostOperands + expression::kMostOutputs];
 
-// Scales are those of outputs that other threads read and write.
+[[noreturn]] void refuse_scales(const Pointwise& p, int scale, const std::string& other) {
+  throw Error(Code::bad_input, Stage::launch,
+              cat(scaled::scales_name(&p, scale), " overlaps ", other, "; scales may overlap nothing"));
+}
+
+// Other threads read and write what would lie there.
 void refuse_overlaps_of_scales(const Pointwise& p, const Summary& s, const PointwiseArgs& a, const Ranges& ranges) {
-  const auto own = [&](int i) { return range_of(a.scales.entries[i].data, scaled::scales_layout(p, i).span_bytes()); };
-  const auto refuse = [&](int scale, const std::string& other) {
-    throw Error(Code::bad_input, Stage::launch,
-                cat(scaled::scales_name(&p, scale), " overlaps ", other, "; scales may overlap nothing"));
-  };
-  for (int i = 0; i < scaled::count(p); ++i) {
+  const int count = scaled::count(p);
+  Range scales[expression::kMostOutputs];
+  for (int i = 0; i < count; ++i) {
+    scales[i] = range_of(a.scales.entries[i].data, scaled::scales_layout(p, i).span_bytes());
     for (int other = 0; other < s.operands(); ++other) {
-      if (overlap(own(i), ranges[other])) refuse(i, name_of(p, other));
+      if (overlap(scales[i], ranges[other])) refuse_scales(p, i, name_of(p, other));
     }
     for (int other = 0; other < i; ++other) {
-      if (overlap(own(i), own(other))) refuse(i, scaled::scales_name(&p, other));
+      if (overlap(scales[i], scales[other])) refuse_scales(p, i, scaled::scales_name(&p, other));
     }
   }
 }

@@ -8,16 +8,11 @@
 #include "base/text.h"
 #include "common/host_types.h"
 #include "mx/block_scale.h"
-#include "mx/choice_names.h"
-#include "quern/choice.h"
 
 namespace quern::pointwise::scaled {
 namespace {
 
 using program::Summary;
-
-constexpr const char* kModes[] = {QUERN_SCALE_MODES(QUERN_CHOICE_NAME) nullptr};
-constexpr const char* kPolicies[] = {QUERN_SCALE_POLICIES(QUERN_CHOICE_NAME) nullptr};
 
 bool has_fp32_scales(const Pointwise& p) { return p.scaling != PointwiseScaling::mx; }
 
@@ -54,6 +49,7 @@ std::string check_rules(const Pointwise& p) {
 }  // namespace
 
 int count(const Pointwise& p) {
+  if (p.scaling == PointwiseScaling::none) return 0;  // launches ask, and need not look for the program
   const Summary& s = program::summary(p);
   int all = 0;
   for (int i = 0; i < s.outputs; ++i) all += program::has_scales(p, s.entries[s.inputs + i]) ? 1 : 0;

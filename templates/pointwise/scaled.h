@@ -9,9 +9,13 @@
 
 #include "mx/scales.h"
 #include "pointwise/program.h"
+#include "quern/choice.h"
 #include "quern/spec.h"
 
 namespace quern::pointwise::scaled {
+
+inline constexpr const char* kModes[] = {QUERN_SCALE_MODES(QUERN_CHOICE_NAME) nullptr};
+inline constexpr const char* kPolicies[] = {QUERN_SCALE_POLICIES(QUERN_CHOICE_NAME) nullptr};
 
 // With scaling=row 0.
 inline std::int64_t block_length(const Pointwise& p) {

@@ -131,6 +131,29 @@ TEST(PointwiseScaled, ScalesMayOverlapNothing) {
   EXPECT_TRUE(has(said(0x20000, 0x10000 - 396), "y_scales overlaps x"));
 }
 
+TEST(PointwiseScaled, ScalesOfTwoOutputsMayNotOverlap) {
+  const BarePlan plan(problem(scaled_text("width=64 scaling=row", "y: e4m3; z: e4m3; y = x * 2; z = x * 3")));
+  const In x(address(0x1000000));
+  const Out outputs[] = {address(0x2000000), address(0x3000000)};
+  PointwiseArgs args;
+  args.inputs = {&x, 1};
+  args.outputs = {outputs, 2};
+  args.rows = 100;
+  const auto said = [&](std::uintptr_t second) {
+    const Out scales[] = {address(0x4000000), address(second)};
+    args.scales = {scales, 2};
+    PreparedLaunch prepared;
+    try {
+      prepare_launch(plan, &args, prepared);
+      return std::string();
+    } catch (const Error& error) {
+      return error.sentence;
+    }
+  };
+  EXPECT_EQ(said(0x4000000 + 400), "");
+  EXPECT_TRUE(has(said(0x4000000 + 396), "z_scales overlaps y_scales"));
+}
+
 // A row that several blocks read for its scale stays.
 TEST(PointwiseScaled, AnOutputTakesTheMemoryOfAnInputUnlessSeveralBlocksReadIt) {
   const auto said = [](const char* fields, const char* more) {

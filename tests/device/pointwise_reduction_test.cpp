@@ -27,16 +27,6 @@ class PointwiseReductions : public ReplayTest {
     host.generate(5, false);
     return host;
   }
-  // On these operands of a device, whose addresses differ from those of launched().
-  HostOperands launched_on(DeviceOperands& device, const HostOperands& host) {
-    device.upload(host);
-    const AnyPlan plan = runtime().prepare_any(host.family(), host.problem(), {});
-    plan.launch(nullptr, device.args(AnyArgs(host.family())).data());
-    synchronize();
-    HostOperands got = host;
-    device.download(got);
-    return got;
-  }
   static std::string bytes_of(const HostOperands& of, const char* name) {
     for (int i = 0; i < of.size(); ++i) {
       const OperandEntry& entry = of.entries()[static_cast<std::size_t>(i)];

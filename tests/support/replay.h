@@ -29,10 +29,14 @@ class ReplayTest : public DeviceTest {
 
   // What a launch makes of the inputs, with these changes to the default config.
   HostOperands launched(const HostOperands& host, const std::string& config = {}) {
+    DeviceOperands device(driver(), host);
+    return launched_on(device, host, config);
+  }
+  // On these operands of a device, whose addresses may differ from those of launched().
+  HostOperands launched_on(DeviceOperands& device, const HostOperands& host, const std::string& config = {}) {
     PrepareOptions options;
     options.config = config;
     const AnyPlan plan = runtime().prepare_any(host.family(), host.problem(), options);
-    DeviceOperands device(driver(), host);
     device.upload(host);
     plan.launch(nullptr, device.args(AnyArgs(host.family())).data());
     synchronize();

@@ -37,5 +37,17 @@ TEST_F(BenchHost, TheBareLaunchIsNotThePlans) {
   EXPECT_EQ(geometries, launches / 2 + 1) << "the plan's launches, and the one that the bare launches copy";
 }
 
+// A launch refuses operands that overlap, and the host's cost is of launches with made-up addresses.
+TEST_F(BenchHost, NoMadeUpAddressesOverlap) {
+  test::reset_null_driver();
+  Options own = options();
+  own.driver = std::make_shared<Driver>(null_driver_table());
+  Runtime runtime(own);
+  const AnyProblem problem = runtime.parse(R"(pointwise rows=4096 scaling=row expr="z: row; y: e4m3; y = x + z")");
+  const AnyArgs args = null_args(problem);
+  runtime.prepare_any(problem.family(), problem.data()).launch(nullptr, args.data());
+  EXPECT_EQ(null_driver().launches, 1);
+}
+
 }  // namespace
 }  // namespace quern::tool

@@ -52,7 +52,7 @@ void bench_first_compile(const Options& options, const std::vector<const Family*
 
 // A Runtime whose driver does nothing, for a device like this one; null: like an sm_90a.
 std::unique_ptr<Runtime> null_runtime(const Options& options, const OpenDevice* like);
-// Arguments for a launch that does nothing: invalid addresses.
+// Arguments for a launch that does nothing: invalid addresses, far enough apart that no operands overlap.
 AnyArgs null_args(const AnyProblem& closed);
 
 }  // namespace quern::tool

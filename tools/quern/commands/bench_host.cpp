@@ -18,7 +18,7 @@ namespace quern::tool {
 namespace {
 
 constexpr std::string_view kSchema = "quern.bench.host/1";
-constexpr std::uintptr_t kAddress = 1 << 20;
+constexpr std::uintptr_t kApart = std::uintptr_t{1} << 38;  // more than an operand has bytes: none overlap
 constexpr std::int64_t kExtent = 64;
 constexpr int kRecords = 100;
 constexpr std::int64_t kPlans = 100'000;
@@ -159,9 +159,11 @@ std::unique_ptr<Runtime> null_runtime(const Options& options, const OpenDevice* 
 AnyArgs null_args(const AnyProblem& closed) {
   AnyArgs args(closed.family());
   args.set_extents(closed.data());
+  std::uintptr_t address = 0;
   for (const OperandEntry& each : operand_entries(closed.family(), closed.data())) {
+    address += kApart;
     // NOLINTNEXTLINE(performance-no-int-to-ptr): never read
-    args.set_operand(each.operand, reinterpret_cast<const void*>(kAddress), kOpen, each.entry);
+    args.set_operand(each.operand, reinterpret_cast<const void*>(address), kOpen, each.entry);
   }
   return args;
 }

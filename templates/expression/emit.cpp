@@ -86,24 +86,29 @@ class Emitter {
                        const std::string& body) const {
     std::size_t in = 0;
     for (const Operand& input : p_.inputs) in += input.in_memory() ? 1 : 0;
-    const std::string reduced = reductions_.empty() ? "" : ", " + array("const float", "reduced", reductions_.size());
+    std::string reduced = reductions_.empty() ? "" : ", " + array("const float", "reduced", reductions_.size());
+    if (!stages_.kept.empty())
+      reduced += ", " + array("float", "kept", stages_.kept.size()) + ", [[maybe_unused]] bool has_kept";
     return cat("QUERN_DEVICE void ", name, "(", array("const float", "numbers", numbers(p_).size()), ", ",
                array("const float", "in", in), reduced, ", ", array("float", result, results), ") {\n", body, "}\n\n");
   }
 
   std::string terms_of(std::size_t round) {
-    begin();
+    begin(round);
     std::string results;
     for (std::size_t i = 0; i < reductions_.size(); ++i) {
       const Node& node = p_.tree[reductions_[i]];
       if (stages_.needs[static_cast<std::size_t>(reductions_[i])] != static_cast<int>(round) + 1) continue;
       results += cat("  terms[", i, "] = ", value(node.arguments[0]), ";\n");
     }
+    for (std::size_t i = 0; i < stages_.kept.size(); ++i) {
+      if (stages_.kept[i].round == round) results += cat("  kept[", i, "] = ", names_.at(stages_.kept[i].node), ";\n");
+    }
     return function(cat("terms_", round), "terms", reductions_.size(), body_ + results);
   }
 
   std::string computed() {
-    begin();
+    begin(stages_.rounds.size());
     std::string results;
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
       const Output& output = p_.outputs[i];
@@ -127,10 +132,11 @@ class Emitter {
 
   // ---- statements
 
-  void begin() {
+  void begin(std::size_t round) {
     names_ = leaves_;
     body_.clear();
     locals_ = 0;
+    round_ = round;
   }
 
   // What computes the node where it has not been computed. Arguments precede a node: no recursion.
@@ -154,8 +160,16 @@ class Emitter {
     if (names_.count(id) != 0 && !(is_operand && names_.at(id).back() == ']')) return;
     const std::string local = is_operand ? "in_" + p_.inputs[node.payload].name : cat("t", ++locals_);
     body_ += cat("  const ", node.type == Type::condition ? "bool " : "float ", local, " = ",
-                 is_operand ? names_.at(id) : formula(node), ";\n");
+                 is_operand ? names_.at(id) : kept(id) + formula(node), ";\n");
     names_[id] = local;
+  }
+
+  // Before the formula of what an earlier round has kept.
+  std::string kept(Id id) const {
+    for (std::size_t i = 0; i < stages_.kept.size(); ++i) {
+      if (stages_.kept[i].node == id && stages_.kept[i].round < round_) return cat("has_kept ? kept[", i, "] : ");
+    }
+    return {};
   }
 
   std::string formula(const Node& node) {
@@ -173,6 +187,7 @@ class Emitter {
   std::map<Id, std::string> leaves_;
   std::map<Id, std::string> names_;  // of what is computed, in the function that is being written
   std::string body_;
+  std::size_t round_ = 0;  // of that function; the number of rounds: the one that computes the outputs
   int locals_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "expression/functions.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace quern::expression {
 namespace {
@@ -25,6 +26,18 @@ bool takes_alpha(const Function& f) {
     if (activation == common::kActivationRows[i].name) return common::takes_alpha(static_cast<int>(i));
   }
   return false;
+}
+
+bool is_exact(const Function& f) {
+  constexpr std::string_view kExact[] = {"abs",  "sqrt",   "reciprocal", "square", "sign", "floor", "ceil", "trunc",
+                                         "rint", "detach", "min",        "max",    "fma",  "clamp", "where"};
+  if (f.form == Form::activation) {
+    for (const common::ActivationRow& row : common::kActivationRows) {
+      if (std::string_view(row.name) == f.name) return row.ulps == 0;
+    }
+  }
+  if (f.form != Form::call) return f.form != Form::slope;
+  return std::find(std::begin(kExact), std::end(kExact), f.name) != std::end(kExact);
 }
 
 std::vector<std::string> callable_names() {

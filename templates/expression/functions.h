@@ -212,6 +212,10 @@ constexpr bool takes_default_alpha(const Function& f) { return f.form == Form::a
 // Whether alpha may be written: only where the formula has it.
 bool takes_alpha(const Function& f);
 
+// Whether every device computes it to the same bit, as it does the operators; of activations those whose bound in the
+// table is 0.
+bool is_exact(const Function& f);
+
 // The names that can be called, each once.
 std::vector<std::string> callable_names();
 

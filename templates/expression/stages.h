@@ -8,12 +8,22 @@
 
 namespace quern::expression {
 
+inline constexpr std::size_t kMostKept = 2;
+
 struct Stages {
   // Of each node, how many rounds of reductions it needs to be finished before it.
   std::vector<int> needs;
   // The reductions of each round: their arguments are computed element by element from the inputs and from the results
   // of earlier rounds. Empty: the program is elementwise.
   std::vector<std::vector<Id>> rounds;
+
+  // What is worth a register of each element: values that a round's terms compute with a function that takes many
+  // instructions, and that a later round or an output needs again. At most kMostKept, the last ones of the program.
+  struct Kept {
+    Id node;
+    std::size_t round;  // whose terms are the first to need it
+  };
+  std::vector<Kept> kept;
 
   // All of them, round by round: what `reduced` of the emitted functions has the results of.
   std::vector<Id> reductions() const;

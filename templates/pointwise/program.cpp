@@ -28,20 +28,7 @@ Spread spread_of(Kind kind) {
   return kind == Kind::scalar ? Spread::scalar : Spread::full;
 }
 
-// Functions that every device computes to the same bit; of activations those whose bound in the table is 0.
-bool is_exact(const expression::Function& f) {
-  constexpr std::string_view kExact[] = {"abs",  "sqrt",   "reciprocal", "square", "sign", "floor", "ceil", "trunc",
-                                         "rint", "detach", "min",        "max",    "fma",  "clamp", "where"};
-  if (f.form == Form::activation) {
-    for (const common::ActivationRow& row : common::kActivationRows) {
-      if (std::string_view(row.name) == f.name) return row.ulps == 0;
-    }
-  }
-  if (f.form != Form::call) return f.form != Form::slope;
-  return std::find(std::begin(kExact), std::end(kExact), f.name) != std::end(kExact);
-}
-
-bool is_inexact(const Node& node) { return node.op == Op::call && !is_exact(node.row()); }
+bool is_inexact(const Node& node) { return node.op == Op::call && !expression::is_exact(node.row()); }
 
 void add_entries(const Program& program, Summary& s) {
   for (const expression::Operand& input : program.inputs) {
@@ -77,6 +64,7 @@ Summary summary_of(const Program& program) {
   const expression::Stages stages = expression::stages(program);
   s.rounds = static_cast<int>(stages.rounds.size());
   s.reductions = static_cast<int>(stages.reductions().size());
+  s.kept = static_cast<int>(stages.kept.size());
   for (const Node& node : program.tree.nodes()) s.inexact += is_inexact(node) ? 1 : 0;
   return s;
 }

@@ -14,12 +14,12 @@ using OfElement = float[kOutputs];
 
 // ---- The outputs
 
-// The numbers of all outputs that a thread makes of a piece.
-QUERN_DEVICE void make_piece(const KernelParams& p, const TeamRow& row, const Reduced& reduced, int piece,
-                             const SegmentInputs<kInputs>& inputs, Numbers (&numbers)[kOutputs]) {
+// The numbers of all outputs that a thread makes of a piece of its s-th segment.
+QUERN_DEVICE void make_piece(const KernelParams& p, const TeamRow& row, const Reduced& reduced, Kept& kept, int s,
+                             int piece, const SegmentInputs<kInputs>& inputs, Numbers (&numbers)[kOutputs]) {
   for_elements(inputs, row.one, piece, [&](int i, const float(&in)[kInputs]) {
     OfElement out;
-    generated::Element::of(p.numbers, in, reduced, out);
+    generated::Element::of(p.numbers, in, reduced, kept.of[kHeld ? s : 0][piece * kElements + i], out);
 #pragma unroll
     for (int o = 0; o < kOutputs; ++o) numbers[o][i] = out[o];
   });
@@ -48,40 +48,46 @@ QUERN_DEVICE void write_columns(const KernelParams& p, const TeamRow& row, const
   float in[kInputs] = {};
   row.one.numbers(in);
   OfElement out;
-  generated::Element::of(p.numbers, in, reduced, out);
+  float kept[kKept] = {};
+  generated::Element::of(p.numbers, in, reduced, kept, out);
 #pragma unroll
   for (int o = 0; o < kOutputs; ++o) {
     if (generated::is_column(o)) write_element(p, o, row.at.row, out[o]);
   }
 }
 
-QUERN_DEVICE void find_row_scales(const KernelParams& p, const TeamRow& row, const Reduced& reduced, u32& turn,
-                                  Largest& largest) {
-  for_segments(p, row, 0, p.shape.segments, [&](int, int segment, const SegmentInputs<kInputs>& inputs) {
+// Of a row whose scale is found first: its outputs, where they take few registers. Else they are made twice.
+constexpr bool kHoldsOutputs = kHeld && kHasRowScales && kSegments * kOutputs <= 4;
+using HeldOutputs = SegmentNumbers[kHoldsOutputs ? kSegments : 1];
+
+QUERN_DEVICE void find_row_scales(const KernelParams& p, const TeamRow& row, const Reduced& reduced, Kept& kept,
+                                  u32& turn, HeldOutputs& outputs, Largest& largest) {
+  for_segments(p, row, 0, p.shape.segments, [&](int s, int segment, const SegmentInputs<kInputs>& inputs) {
 #pragma unroll
     for (int piece = 0; piece < kPieces; ++piece) {
-      Numbers numbers[kOutputs];
-      make_piece(p, row, reduced, piece, inputs, numbers);
-      raise(span_of(row.at, segment, piece).has(0), numbers, largest);
+      auto& numbers = outputs[kHoldsOutputs ? s : 0][piece];
+      make_piece(p, row, reduced, kept, s, piece, inputs, numbers);
+      raise(has_piece(row.at, segment, piece), numbers, largest);
     }
   });
   share_row(turn, largest);
 }
 
 QUERN_DEVICE void make_outputs(const KernelParams& p, const BlockPlace& block, const TeamRow& row,
-                               const Reduced& reduced, u32& turn, OutputSums& sums) {
+                               const Reduced& reduced, Kept& kept, u32& turn, OutputSums& sums) {
   Largest largest = {};
-  if constexpr (kHasRowScales) find_row_scales(p, row, reduced, turn, largest);
+  HeldOutputs outputs;
+  if constexpr (kHasRowScales) find_row_scales(p, row, reduced, kept, turn, outputs, largest);
   const int first = block.first_segment(), end = p.shape.groups > 1 ? first + 1 : p.shape.segments;
   for_segments(p, row, first, end, [&](int s, int segment, const SegmentInputs<kInputs>& inputs) {
-    SegmentNumbers numbers;
+    SegmentNumbers& numbers = outputs[kHoldsOutputs ? s : 0];
 #pragma unroll
     for (int piece = 0; piece < kPieces; ++piece) {
-      make_piece(p, row, reduced, piece, inputs, numbers[piece]);
+      if constexpr (!kHoldsOutputs) make_piece(p, row, reduced, kept, s, piece, inputs, numbers[piece]);
       const Span at = span_of(row.at, segment, piece);
       write_piece(p, at, numbers[piece]);
       if constexpr (kHasRowScales) write_piece_by_row(p, at, numbers[piece], largest);
-      add_piece(at.has(0), numbers[piece], s, piece, sums);
+      add_piece(has_piece(row.at, segment, piece), numbers[piece], s, piece, sums);
     }
     if constexpr (kScaled > 0 && !kHasRowScales) write_blocks(p, row.at, segment, numbers);
   });
@@ -94,7 +100,7 @@ QUERN_DEVICE void make_outputs(const KernelParams& p, const BlockPlace& block, c
 
 // Operands of which each row has the same are read once.
 QUERN_DEVICE void read_once(const KernelParams& p, const BlockPlace& block, TeamRow& row) {
-  if constexpr (kHeld) {
+  if constexpr (kHoldsRowOperands) {
 #pragma unroll
     for (int s = 0; s < kSegments; ++s)
       row.segments[s].template read<Spread::row>(p, {0, p.shape.width},
@@ -131,8 +137,9 @@ QUERN_DEVICE void run(const KernelParams& p) {
 #pragma unroll
     for (int u = 0; u < spec::unroll; ++u) {
       Reduced reduced = {};
-      reduce_row(p, rows[u], turn, reduced);
-      make_outputs(p, block, rows[u], reduced, turn, sums);
+      Kept kept;
+      reduce_row(p, rows[u], turn, kept, reduced);
+      make_outputs(p, block, rows[u], reduced, kept, turn, sums);
       if constexpr (kSums > 0) read_row(p, block, first + step + team() + u * teams(), rows[u]);
     }
     if constexpr (kSums == 0) break;  // the block has no more

@@ -24,6 +24,7 @@ constexpr std::int64_t kWidest = std::int64_t{1} << 29;
 constexpr int kOfLane = 8;            // elements of a segment
 constexpr int kMostChunks = 256;      // of rows: 16 times 16, as the kernel adds them up
 constexpr int kMostWarps = 32;        // of a row
+constexpr int kFewWarps = 16;         // of which a multiprocessor has several blocks
 constexpr int kWarpsOfLongRows = 16;  // of a row that is not held
 
 // Of the inputs that have elements of their own in a row: how many, and the bytes of one of each.
@@ -31,25 +32,31 @@ struct Elements {
   std::int64_t count = 0;
   std::int64_t bytes = 0;
 };
-Elements elements_of(const Pointwise& p) {
+Elements elements_of(const Pointwise& p, bool with_rows) {
   const Summary& s = program::summary(p);
   Elements all;
   for (int i = 0; i < s.inputs; ++i) {
-    if (s.entries[i].spread != Spread::full && s.entries[i].spread != Spread::row) continue;
+    if (s.entries[i].spread != Spread::full && (s.entries[i].spread != Spread::row || !with_rows)) continue;
     ++all.count;
     all.bytes += bytes(program::dtype_of(p, s.entries[i]));
   }
   return all;
 }
 
-// Bytes of inputs that a thread may have in registers; of each of two rows beside sums of columns.
+// Bytes of a row that a thread may have in registers; of each of two rows beside sums of columns.
 std::int64_t most_bytes(const Pointwise& p) { return program::summary(p).sums == 0 ? 128 : 96; }
+// What it has of each element: the inputs, of which it needs no more when it has the kept values. Rows of which each is
+// the same are in registers only where a thread has several rows.
+std::int64_t held_bytes(const Pointwise& p, bool keeps) {
+  const Summary& s = program::summary(p);
+  return std::max(elements_of(p, s.sums != 0).bytes, keeps ? std::int64_t{4} * s.kept : 0);
+}
 
 // Segments of a thread that fit its registers, with 32 sums of columns; at least one, which may not fit.
-int most_segments(const Pointwise& p) {
+int most_segments(const Pointwise& p, bool keeps) {
   const int sums = program::summary(p).sums;
   int most = 8;
-  while (most > 1 && (elements_of(p).bytes * most * kOfLane > most_bytes(p) || most * sums > 4)) most /= 2;
+  while (most > 1 && (held_bytes(p, keeps) * most * kOfLane > most_bytes(p) || most * sums > 4)) most /= 2;
   return most;
 }
 
@@ -58,11 +65,33 @@ bool needs_whole_rows(const Pointwise& p) { return program::summary(p).rounds !=
 
 }  // namespace
 
-// A warp has a row that fits its registers, so that no round waits at a barrier. Up to eight warps have two segments
-// each, and more of them more, so that a block of a long row is small enough for a multiprocessor to have several.
+namespace {
+
+// Of a row that is needed whole, by how many warps have it in registers.
+void share_among_warps(const Pointwise& p, bool keeps, Team& team) {
+  const int most = most_segments(p, keeps);
+  team.keeps = keeps;
+  team.fits = kOfLane * held_bytes(p, keeps) <= most_bytes(p);
+  team.segments = 1;
+  while (team.segments < most && team.segments < 4 && team.segments < team.all) team.segments *= 2;
+  if (team.all <= team.segments) return;
+  team.segments = std::min(4, most);
+  const int enough = scaled::has_whole_rows(p) ? kMostWarps : kFewWarps;  // its outputs take registers, too
+  while (team.segments < most && divide_up(team.all, team.segments) > enough) team.segments *= 2;
+  team.fits = team.fits && divide_up(team.all, team.segments) <= kMostWarps;
+  if (!team.fits) team.segments = std::min(2, most);
+  const std::int64_t warps = divide_up(team.all, team.segments);
+  team.warps = static_cast<int>(team.fits ? warps : std::min<std::int64_t>(kWarpsOfLongRows, warps));
+}
+
+}  // namespace
+
+// A warp has a row that fits its registers, so that no round waits at a barrier. Else each warp has four segments, as
+// what a thread does once a row takes as long as two segments, and more where the block would have many warps. What
+// rounds keep of the elements is given up first.
 Team team_of(const Pointwise& p) {
   const Summary& s = program::summary(p);
-  Team team{1, 1, 1, 0, 1, true};
+  Team team{1, 1, 1, 0, 1, true, false};
   const std::int64_t width = scaled::columns_to_do(p);
   while (team.lanes < 32 && team.columns() < width) team.lanes *= 2;
   team.all = divide_up(width, team.columns());
@@ -71,18 +100,10 @@ Team team_of(const Pointwise& p) {
     if (makes_elements) team.groups = std::max<std::int64_t>(1, team.all);
     return team;
   }
-  const int most = most_segments(p);
-  team.fits = kOfLane * elements_of(p).bytes <= most_bytes(p);
-  while (team.segments < most && team.segments < 4 && team.segments < team.all) team.segments *= 2;
-  if (team.all <= team.segments) return team;
-  team.segments = std::min(2, most);
-  while (team.segments < most && divide_up(team.all, team.segments) > (team.segments == 2 ? 8 : kMostWarps))
-    team.segments *= 2;
-  team.fits = team.fits && divide_up(team.all, team.segments) <= kMostWarps;
-  if (!team.fits) team.segments = std::min(2, most);
-  const std::int64_t warps = divide_up(team.all, team.segments);
-  team.warps = static_cast<int>(team.fits ? warps : std::min<std::int64_t>(kWarpsOfLongRows, warps));
-  if (s.sums != 0) team.groups = divide_up(team.all, std::int64_t{team.segments} * team.warps);
+  share_among_warps(p, s.kept != 0, team);
+  if (!team.fits && team.keeps) share_among_warps(p, false, team);
+  if (s.sums != 0)
+    team.groups = std::max<std::int64_t>(1, divide_up(team.all, std::int64_t{team.segments} * team.warps));
   return team;
 }
 
@@ -141,7 +162,9 @@ std::int64_t elements_at_once(const Pointwise& p, const Config& c) {
 bool is_held(const Pointwise& p, const Team& team, const Config& c) {
   constexpr int kOfMultiprocessor = 65536, kMost = 128, kOthers = 48;
   const int registers = std::min(kMost, kOfMultiprocessor / (32 * team.warps)) - kOthers;
-  return team.fits && (c[kForm] == kRows || elements_of(p).count * team.segments * kOfLane <= registers);
+  return team.fits && (c[kForm] == kRows || (elements_of(p, true).count + (team.keeps ? program::summary(p).kept : 0)) *
+                                                    team.segments * kOfLane <=
+                                                registers);
 }
 
 }  // namespace
@@ -211,6 +234,16 @@ std::string outputs_text(const Pointwise& p, const Summary& s) {
          table_text("int", "place_of_scales", scaled::places(p));
 }
 
+// What calls an emitted function with the arguments that it takes, of those that any takes.
+std::string caller_text(const std::string& type, const std::string& function, const expression::Stages& stages) {
+  return cat(type,
+             " {\n  template <class N, class I, class R, class K, class O>\n"
+             "  static QUERN_DEVICE void of(N& numbers, I& in, [[maybe_unused]] R& reduced, [[maybe_unused]] K& kept, "
+             "O& out) {\n    ",
+             function, "(numbers, in, ", stages.rounds.empty() ? "" : "reduced, ",
+             stages.kept.empty() ? "" : "kept, spec::keeps, ", "out);\n  }\n};\n");
+}
+
 std::string reductions_text(const expression::Program& program) {
   const expression::Stages stages = expression::stages(program);
   std::vector<std::string> rounds, maximums, means;
@@ -222,15 +255,9 @@ std::string reductions_text(const expression::Program& program) {
   }
   std::string text = table_text("int", "round_of", rounds) + table_text("bool", "is_maximum", maximums) +
                      table_text("bool", "is_mean", means);
-  text +=
-      cat("struct Element {\n  template <class N, class I, class R, class O>\n"
-          "  static QUERN_DEVICE void of(N& numbers, I& in, [[maybe_unused]] R& reduced, O& out) {\n    "
-          "compute(numbers, in, ",
-          rounds.empty() ? "" : "reduced, ", "out);\n  }\n};\ntemplate <int Round>\nstruct Terms;\n");
+  text += cat("template <int Round>\nstruct Terms;\n", caller_text("struct Element", "compute", stages));
   for (std::size_t round = 0; round < stages.rounds.size(); ++round)
-    text += cat("template <>\nstruct Terms<", round,
-                "> {\n  template <class... T>\n  static QUERN_DEVICE void of(T&... t) {\n    terms_", round,
-                "(t...);\n  }\n};\n");
+    text += cat("template <>\n", caller_text(cat("struct Terms<", round, ">"), cat("terms_", round), stages));
   return text;
 }
 
@@ -242,7 +269,7 @@ void specialize(const Pointwise& p, const Config& config, Spec& spec) {
   const int threads = threads_of(team, kThreadsOfSums);
   spec.header("common/reduce.cuh");
   spec.integer("max_threads", chooses_threads(p) ? common::kMaxThreads : threads);
-  spec.integer("resident_blocks", chooses_threads(p) ? 0 : std::max(1, 512 / threads));
+  spec.integer("resident_blocks", chooses_threads(p) ? 0 : std::max(1, (s.sums != 0 ? 512 : 1024) / threads));
   spec.flag("vectors", true);  // of one element in the ragged form
   spec.integer("elements", elements_at_once(p, config));
   spec.integer("access", config[kVector]);
@@ -259,6 +286,10 @@ void specialize(const Pointwise& p, const Config& config, Spec& spec) {
   spec.integer("sums", s.sums);
   spec.integer("totals", s.totals);
   spec.flag("has_columns", s.column_outputs != 0);
+  spec.integer("kept", s.kept);
+  spec.flag("keeps", team.keeps && is_held(p, team, config));
+  spec.flag("whole",
+            p.width == team.columns() * team.all && team.all % (std::int64_t{team.segments} * team.warps) == 0);
   scaled::specialize(p, spec);
   program::specialize_operands(p, numbers_at(p, s), outputs_text(p, s) + reductions_text(program::parsed(p)), spec);
   spec.part("pointwise/reduction.cuh");

@@ -18,6 +18,7 @@ struct Team {
   std::int64_t all;     // segments of a row
   std::int64_t groups;  // of these, side by side in as many blocks
   bool fits;            // a row fits their registers, as vectors
+  bool keeps;           // so do the values that rounds keep of its elements
 
   std::int64_t columns() const { return std::int64_t{8} * lanes; }  // of a segment
 };

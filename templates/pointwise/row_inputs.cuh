@@ -57,6 +57,10 @@ struct RowPlace {
 QUERN_DEVICE Span span_of(const RowPlace& at, int segment, int piece) {
   return {at.row, column_of(segment, piece), at.end};
 }
+// Whether a piece is inside the row. All those of a row that exists are where its segments are whole.
+QUERN_DEVICE bool has_piece(const RowPlace& at, int segment, int piece) {
+  return spec::whole ? at.exists() : span_of(at, segment, piece).has(0);
+}
 
 // Of a segment: an operand's bits, if it has elements of its own there.
 template <class T, Spread S>
@@ -83,7 +87,7 @@ struct Pieces<T, Spread::full> {
 template <class T>
 struct Pieces<T, Spread::row> {
   Single<T> of[kPieces];
-  QUERN_DEVICE void read(const T* row, const Span& at, int piece) { of[piece].template read<LoadHint::plain>(row, at); }
+  QUERN_DEVICE void read(const T* row, const Span& at, int piece) { of[piece].template read<LoadHint::keep>(row, at); }
   QUERN_DEVICE void numbers(int piece, Numbers& out) const { unpack_here(of[piece], out); }
 };
 

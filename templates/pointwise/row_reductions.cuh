@@ -14,7 +14,17 @@ constexpr int kReductions = spec::reductions == 0 ? 1 : spec::reductions;
 // Whether a row is in registers from the first round to the outputs, or is read again for each.
 constexpr bool kHeld = spec::held;
 
+// Whether operands of which each row has the same are in registers, too: where a thread has several rows.
+constexpr bool kHoldsRowOperands = kHeld && spec::sums > 0;
+
 using Reduced = float[kReductions];
+
+// Of each element of a held row, what the terms of a round have computed for later ones and for the outputs; without
+// `keeps` nobody reads it.
+constexpr int kKept = spec::kept == 0 ? 1 : spec::kept;
+struct Kept {
+  float of[kHeld ? kSegments : 1][kOfLane][kKept];
+};
 
 // What a thread has of a row. Not held: its segments are read where they are used.
 struct TeamRow {
@@ -28,7 +38,12 @@ template <class F>
 QUERN_DEVICE void for_segments(const KernelParams& p, const TeamRow& row, int first, int end, const F& f) {
   if constexpr (kHeld) {
 #pragma unroll
-    for (int s = 0; s < kSegments; ++s) f(s, first + s * kWarps + warp_of_row(), row.segments[s]);
+    for (int s = 0; s < kSegments; ++s) {
+      const int segment = first + s * kWarps + warp_of_row();
+      SegmentInputs<kInputs> inputs = row.segments[s];
+      if constexpr (!kHoldsRowOperands) inputs.template read<Spread::row>(p, row.at, segment);
+      f(s, segment, inputs);
+    }
   } else {
 #pragma unroll 1
     for (int at = first; at < end; at += kSegments * kWarps) {
@@ -101,20 +116,22 @@ QUERN_DEVICE float of_all_warps(int reduction, int first) {
 // Of each reduction, the terms of a thread: those of the columns of a segment that it has.
 using Terms = float[kReductions][kOfLane];
 
+// Of a held row's first segment they are the terms themselves, not combined with nothing.
 template <int Round>
-QUERN_DEVICE void add_terms(const KernelParams& p, const TeamRow& row, const Reduced& reduced, int segment,
-                            const SegmentInputs<kInputs>& inputs, Terms& terms) {
+QUERN_DEVICE void add_terms(const KernelParams& p, const TeamRow& row, const Reduced& reduced, int s, int segment,
+                            const SegmentInputs<kInputs>& inputs, Kept& kept, Terms& terms) {
 #pragma unroll
   for (int piece = 0; piece < kPieces; ++piece) {
-    const bool has = span_of(row.at, segment, piece).has(0);
+    const bool has = spec::whole || has_piece(row.at, segment, piece);
     for_elements(inputs, row.one, piece, [&](int i, const float(&in)[kInputs]) {
+      const int element = piece * kElements + i;
       Reduced own;
-      generated::Terms<Round>::of(p.numbers, in, reduced, own);
+      generated::Terms<Round>::of(p.numbers, in, reduced, kept.of[kHeld ? s : 0][element], own);
 #pragma unroll
       for (int r = 0; r < kReductions; ++r) {
         if (round_of(r) != Round) continue;
-        float& term = terms[r][piece * kElements + i];
-        term = combined(r, term, has ? own[r] : nothing(r));
+        const float term = has ? own[r] : nothing(r);
+        terms[r][element] = kHeld && s == 0 ? term : combined(r, terms[r][element], term);
       }
     });
   }
@@ -136,19 +153,20 @@ QUERN_DEVICE void exchange_with_warps(u32& turn, Reduced& reduced) {
 }
 
 template <int Round>
-QUERN_DEVICE void run_round(const KernelParams& p, const TeamRow& row, u32& turn, Reduced& reduced) {
+QUERN_DEVICE void run_round(const KernelParams& p, const TeamRow& row, u32& turn, Kept& kept, Reduced& reduced) {
   Terms terms;
 #pragma unroll
   for (int r = 0; r < kReductions; ++r) {
 #pragma unroll
     for (float& term : terms[r]) term = nothing(r);
   }
-  for_segments(p, row, 0, p.shape.segments, [&](int, int segment, const SegmentInputs<kInputs>& inputs) {
-    add_terms<Round>(p, row, reduced, segment, inputs, terms);
+  for_segments(p, row, 0, p.shape.segments, [&](int s, int segment, const SegmentInputs<kInputs>& inputs) {
+    add_terms<Round>(p, row, reduced, s, segment, inputs, kept, terms);
   });
+  // Terms that are all -0 have the sum +0.
 #pragma unroll
   for (int r = 0; r < kReductions; ++r) {
-    if (round_of(r) == Round) reduced[r] = of_segment(r, terms[r]);
+    if (round_of(r) == Round) reduced[r] = combined(r, nothing(r), of_segment(r, terms[r]));
   }
   if constexpr (kWarps > 1) exchange_with_warps<Round>(turn, reduced);
 #pragma unroll
@@ -159,10 +177,10 @@ QUERN_DEVICE void run_round(const KernelParams& p, const TeamRow& row, u32& turn
 
 // All rounds, each from the results of those before it.
 template <int Round = 0>
-QUERN_DEVICE void reduce_row(const KernelParams& p, const TeamRow& row, u32& turn, Reduced& reduced) {
+QUERN_DEVICE void reduce_row(const KernelParams& p, const TeamRow& row, u32& turn, Kept& kept, Reduced& reduced) {
   if constexpr (Round < kRounds) {
-    run_round<Round>(p, row, turn, reduced);
-    reduce_row<Round + 1>(p, row, turn, reduced);
+    run_round<Round>(p, row, turn, kept, reduced);
+    reduce_row<Round + 1>(p, row, turn, kept, reduced);
   }
 }
 

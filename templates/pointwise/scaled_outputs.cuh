@@ -93,21 +93,23 @@ QUERN_DEVICE void share_row(u32& turn, Largest& largest) {
 // ---- Stores
 
 template <int O>
-QUERN_DEVICE void store_scale(const KernelParams& p, i64 at, u32 scale) {
+QUERN_DEVICE void store_scale(const KernelParams& p, bool wanted, i64 at, u32 scale) {
   using Stored = Vector<ScalingOfOutput<O>::kBytes>;
   u8* const scales = static_cast<u8*>(p.operands[spec::inputs + kOutputs + place_of_scales(O)]);
-  store<ScalingOfOutput<O>::kBytes>(scales + at * ScalingOfOutput<O>::kBytes,
-                                    Stored{{static_cast<typename Stored::Word>(scale)}});
+  store_if<ScalingOfOutput<O>::kBytes>(wanted, scales + at * ScalingOfOutput<O>::kBytes,
+                                       Stored{{static_cast<typename Stored::Word>(scale)}});
 }
 
 // By the thread that has the block's first columns. The rows and blocks of blocked scales' padding have scales, too:
 // those of zeros.
 template <int O>
-QUERN_DEVICE void write_block_scale(const KernelParams& p, const RowPlace& at, int column, u32 scale) {
-  const int block = column / spec::block_length, blocks = (p.shape.width + spec::block_length - 1) / spec::block_length;
-  if (column % spec::block_length != 0 || block >= (spec::blocked ? (blocks + 3) / 4 * 4 : blocks)) return;
-  if (spec::blocked ? at.row < 0 || at.row >= p.shape.rows_with_scales : !at.exists()) return;
-  store_scale<O>(p, spec::blocked ? mx::blocked_offset(at.row, block, blocks) : at.row * blocks + block, scale);
+QUERN_DEVICE void write_block_scale(const KernelParams& p, const RowPlace& at, u32 column, u32 scale) {
+  constexpr u32 kLength = spec::block_length == 0 ? 1 : spec::block_length;
+  const u32 block = column / kLength, blocks = (static_cast<u32>(p.shape.width) + kLength - 1) / kLength;
+  const bool has_row = spec::blocked ? at.row >= 0 && at.row < p.shape.rows_with_scales : at.exists();
+  const bool has_block = spec::whole || block < (spec::blocked ? (blocks + 3) / 4 * 4 : blocks);
+  const i64 place = spec::blocked ? mx::blocked_offset(at.row, block, blocks) : at.row * blocks + block;
+  store_scale<O>(p, has_row && has_block && column % kLength == 0, place, scale);
 }
 
 template <int O>
@@ -127,12 +129,12 @@ QUERN_DEVICE void write_blocks(const KernelParams& p, const RowPlace& at, int se
     u32 largest[kPieces];
 #pragma unroll
     for (int piece = 0; piece < kPieces; ++piece)
-      largest[piece] = magnitude_of(span_of(at, segment, piece).has(0), numbers[piece][O]);
+      largest[piece] = magnitude_of(has_piece(at, segment, piece), numbers[piece][O]);
     share(largest);
 #pragma unroll
     for (int piece = 0; piece < kPieces; ++piece) {
       const u32 scale = ScalingOfOutput<O>::stored(largest[piece]);
-      write_block_scale<O>(p, at, column_of(segment, piece), scale);
+      write_block_scale<O>(p, at, static_cast<u32>(column_of(segment, piece)), scale);
       write_by_scale<O>(p, span_of(at, segment, piece), numbers[piece][O], scale);
     }
   }
@@ -151,7 +153,8 @@ QUERN_DEVICE void write_piece_by_row(const KernelParams& p, const Span& at, cons
 // In one thread of the row.
 template <int O = 0>
 QUERN_DEVICE void write_row_scales(const KernelParams& p, i64 row, const Largest& of_row) {
-  if constexpr (place_of_scales(O) >= 0) store_scale<O>(p, row, ScalingOfOutput<O>::stored(of_row[place_of_scales(O)]));
+  if constexpr (place_of_scales(O) >= 0)
+    store_scale<O>(p, true, row, ScalingOfOutput<O>::stored(of_row[place_of_scales(O)]));
   if constexpr (O + 1 < kOutputs) write_row_scales<O + 1>(p, row, of_row);
 }
 

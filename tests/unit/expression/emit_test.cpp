@@ -38,10 +38,12 @@ std::string callable(const Program& program, DType dtype, std::size_t number) {
   const auto wrapper = [&](const std::string& function, std::size_t results) {
     text +=
         cat("extern \"C\" void ", function, "_", number,
-            "(const float* numbers, const float* in, const float* reduced, float* out) {\n  (void)reduced;\n"
+            "(const float* numbers, const float* in, const float* reduced, float* kept, bool has_kept, float* out) {\n"
+            "  (void)reduced, (void)kept, (void)has_kept;\n"
             "  quern::generated::p",
             number, "::", function, "(", array("const float", "numbers", numbers(program).size()), ", ",
             array("const float", "in", in), ", ", reduced == 0 ? "" : array("const float", "reduced", reduced) + ", ",
+            order.kept.empty() ? "" : array("float", "kept", order.kept.size()) + ", has_kept, ",
             array("float", "out", results), ");\n}\n");
   };
   for (std::size_t round = 0; round < order.rounds.size(); ++round) wrapper(cat("terms_", round), reduced);
@@ -49,7 +51,8 @@ std::string callable(const Program& program, DType dtype, std::size_t number) {
   return text;
 }
 
-using Function = void (*)(const float* numbers, const float* in, const float* reduced, float* out);
+using Function = void (*)(const float* numbers, const float* in, const float* reduced, float* kept, bool has_kept,
+                          float* out);
 
 // All programs in one library. Without builtins: of constants the compiler's functions are more exact than the
 // library's.
@@ -119,19 +122,23 @@ bool same(float a, float b) {
   return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) || (std::isnan(a) && std::isnan(b));
 }
 
-// A row by the emitted functions: round after round of reductions, then the outputs of each element.
+// A row by the emitted functions: round after round of reductions, then the outputs of each element, from what they
+// have kept of it or not.
 void expect_row(const Emitted& emitted, const Program& program, std::size_t number, const LaunchData& data,
-                std::int64_t row, RowInterpreter<float>& want) {
+                std::int64_t row, RowInterpreter<float>& want, bool has_kept) {
   const Stages order = stages(program);
   const std::vector<Id> reductions = order.reductions();
   std::vector<float> reduced(at_least_one(reductions.size()), -1e30F), terms(reduced.size());
+  std::vector<std::vector<float>> kept(static_cast<std::size_t>(data.shape.width),
+                                       std::vector<float>(kMostKept, -1e30F));
   std::size_t first = 0;
   for (std::size_t round = 0; round < order.rounds.size(); ++round) {
     const Function function = emitted(cat("terms_", round, "_", number));
     ASSERT_NE(function, nullptr);
     std::vector<std::vector<float>> all(reductions.size());
     for (std::int64_t c = 0; c < data.shape.width; ++c) {
-      function(data.numbers.data(), data.element(program, row, c).data(), reduced.data(), terms.data());
+      function(data.numbers.data(), data.element(program, row, c).data(), reduced.data(),
+               kept[static_cast<std::size_t>(c)].data(), has_kept, terms.data());
       for (std::size_t i = 0; i < order.rounds[round].size(); ++i) {
         const Id argument = program.tree[order.rounds[round][i]].arguments[0];
         ASSERT_TRUE(same(terms[first + i], want.value(argument, c))) << print(program);
@@ -143,7 +150,8 @@ void expect_row(const Emitted& emitted, const Program& program, std::size_t numb
   ASSERT_NE(compute, nullptr);
   std::vector<float> out(program.outputs.size());
   for (std::int64_t c = 0; c < data.shape.width; ++c) {
-    compute(data.numbers.data(), data.element(program, row, c).data(), reduced.data(), out.data());
+    compute(data.numbers.data(), data.element(program, row, c).data(), reduced.data(),
+            kept[static_cast<std::size_t>(c)].data(), has_kept, out.data());
     for (std::size_t o = 0; o < out.size(); ++o)
       ASSERT_TRUE(same(out[o], want.value(program.outputs[o].value, c)))
           << print(program) << "\n"
@@ -163,7 +171,8 @@ void expect_bits(Random& random, const std::vector<Program>& programs) {
     });
     for (std::int64_t row = 0; row < 2; ++row) {
       want.evaluate(row);
-      expect_row(emitted, programs[i], i, data, row, want);
+      expect_row(emitted, programs[i], i, data, row, want, false);
+      expect_row(emitted, programs[i], i, data, row, want, true);
     }
   }
 }
@@ -202,10 +211,21 @@ TEST(ExpressionEmit, RoundsAnActivationAtTheRootAsTheStoredTypeNeeds) {
   ASSERT_NE(compute, nullptr);
   const float numbers[] = {2, 1}, in[] = {-7.5F};
   float out[5];
-  compute(numbers, in, nullptr, out);
+  compute(numbers, in, nullptr, nullptr, false, out);
   EXPECT_EQ(out[0], common::activate<Activation::gelu>(-7.5F, 0.0F, common::NarrowStore()));
   EXPECT_EQ(out[1], common::activate<Activation::gelu>(-7.5F, 0.0F, common::NoRounding()));
   EXPECT_NE(out[0], out[1]);
+}
+
+TEST(ExpressionEmit, KeepsOfAnElementWhatTakesLong) {
+  const std::string text = emit(parsed("y = exp(x - max(x)) / sum(exp(x - max(x)))"), f32);
+  EXPECT_TRUE(has(text, "  const float t2 = expf(t1);\n  terms[1] = t2;\n  kept[0] = t2;\n")) << text;
+  EXPECT_TRUE(has(text, "  const float t2 = has_kept ? kept[0] : expf(t1);\n")) << text;
+  const auto kept = [](const char* program) { return stages(parsed(program)).kept.size(); };
+  EXPECT_EQ(kept("y = x * rsqrt(mean(x * x) + 1e-5)"), 0) << "a row has one";
+  EXPECT_EQ(kept("y = exp(x)"), 0) << "no terms need it";
+  EXPECT_EQ(kept("y = x + sum(exp(x))"), 0) << "no output needs it";
+  EXPECT_EQ(kept("let a = exp(x); let b = tanh(x); let c = erf(x); y = sum(a * b * c) + a + b + c"), kMostKept);
 }
 
 TEST(ExpressionEmit, DependsOnNoLiteral) {

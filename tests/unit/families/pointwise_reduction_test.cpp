@@ -29,24 +29,27 @@ std::string with_text(int width, const std::string& text, const std::string& res
   return cat("pointwise width=", width, " ", rest, rest.empty() ? "" : " ", "expr=\"", text, "\"");
 }
 
-// "lanes x warps x segments / groups", and "again" where a row is read again.
+// "lanes x warps x segments / groups", "again" where a row is read again, and "kept" where values of it are kept.
 std::string team(int width, const char* text, const std::string& rest = "") {
   const Team t = pointwise::reductions::team_of(as<Pointwise>(problem(with_text(width, text, rest))));
-  return cat(t.lanes, " x ", t.warps, " x ", t.segments, " / ", t.groups, t.fits ? "" : " again");
+  return cat(t.lanes, " x ", t.warps, " x ", t.segments, " / ", t.groups, t.fits ? "" : " again",
+             t.keeps ? " kept" : "");
 }
 
 TEST(PointwiseReduction, AWarpHasARowThatFitsItAndThenABlock) {
   const char* const softmax = "y = exp(x - max(x)) / sum(exp(x - max(x)))";
-  EXPECT_EQ(team(1, softmax), "1 x 1 x 1 / 1");
-  EXPECT_EQ(team(8, softmax), "1 x 1 x 1 / 1");
-  EXPECT_EQ(team(9, softmax), "2 x 1 x 1 / 1");
-  EXPECT_EQ(team(256, softmax), "32 x 1 x 1 / 1");
-  EXPECT_EQ(team(257, softmax), "32 x 1 x 2 / 1");
-  EXPECT_EQ(team(1024, softmax), "32 x 1 x 4 / 1");
-  EXPECT_EQ(team(1025, softmax), "32 x 3 x 2 / 1");
-  EXPECT_EQ(team(4096, softmax), "32 x 8 x 2 / 1");
-  EXPECT_EQ(team(7168, softmax), "32 x 7 x 4 / 1");
-  EXPECT_EQ(team(28672, softmax), "32 x 28 x 4 / 1");
+  EXPECT_EQ(team(1, softmax), "1 x 1 x 1 / 1 kept");
+  EXPECT_EQ(team(8, softmax), "1 x 1 x 1 / 1 kept");
+  EXPECT_EQ(team(9, softmax), "2 x 1 x 1 / 1 kept");
+  EXPECT_EQ(team(256, softmax), "32 x 1 x 1 / 1 kept");
+  EXPECT_EQ(team(257, softmax), "32 x 1 x 2 / 1 kept");
+  EXPECT_EQ(team(1024, softmax), "32 x 1 x 4 / 1 kept");
+  EXPECT_EQ(team(1025, softmax), "32 x 2 x 4 / 1 kept");
+  EXPECT_EQ(team(4096, softmax), "32 x 4 x 4 / 1 kept");
+  EXPECT_EQ(team(4096, "y = x - max(x)"), "32 x 4 x 4 / 1");
+  EXPECT_EQ(team(28672, "y = x - max(x)"), "32 x 14 x 8 / 1") << "two blocks on a multiprocessor";
+  EXPECT_EQ(team(7168, softmax), "32 x 7 x 4 / 1 kept");
+  EXPECT_EQ(team(28672, softmax), "32 x 28 x 4 / 1 kept");
   EXPECT_EQ(team(65536, softmax), "32 x 32 x 8 / 1");
   EXPECT_EQ(team(65537, softmax), "32 x 16 x 2 / 1 again");
   EXPECT_EQ(team(32769, softmax, "dtype=f32"), "32 x 16 x 2 / 1 again") << "twice the registers";
@@ -149,7 +152,7 @@ TEST(PointwiseReduction, ARowHasATeamOfLanesOrABlock) {
   EXPECT_EQ(lanes.launch.grid[0], 7U) << "16 rows each";
   const LaunchedReduction block =
       launched(with_text(4096, "y = x - max(x)"), {address(0x10000)}, {address(0x9000000)}, 100);
-  EXPECT_EQ(block.launch.block[0], 256U);
+  EXPECT_EQ(block.launch.block[0], 128U);
   EXPECT_EQ(block.launch.grid[0], 100U);
   const LaunchedReduction sums =
       launched(with_text(4096, "b = sum_rows(x)"), {address(0x10000)}, {address(0x9000000)}, 100, address(0x50000));

@@ -80,7 +80,7 @@ TEST(PointwiseScaled, ThereAreThreadsForWholeRowsAndForPadding) {
     return cat(t.lanes, " x ", t.warps, " x ", t.segments, " / ", t.groups);
   };
   EXPECT_EQ(team("width=4096 scaling=mx"), "32 x 1 x 1 / 16");
-  EXPECT_EQ(team("width=4096 scaling=row"), "32 x 8 x 2 / 1");
+  EXPECT_EQ(team("width=4096 scaling=row"), "32 x 4 x 4 / 1");
   EXPECT_EQ(team("width=40 scaling=mx"), "8 x 1 x 1 / 1");
   EXPECT_EQ(team("width=40 scaling=mx scale_layout=blocked"), "16 x 1 x 1 / 1");
   EXPECT_EQ(team("width=260 scaling=mx scale_layout=blocked"), "32 x 1 x 1 / 2");

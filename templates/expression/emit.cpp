@@ -47,6 +47,8 @@ class Emitter {
   Emitter(const Program& program, DType dtype)
       : p_(program), dtype_(dtype), stages_(stages(program)), reductions_(stages_.reductions()) {
     name_leaves();
+    for (const Node& node : p_.tree.nodes()) inexact_.push_back(node.op == Op::call && !is_exact(node.row()));
+    inexact_ = dependents(p_.tree, inexact_);
   }
 
   std::string header() {
@@ -172,9 +174,22 @@ class Emitter {
     return {};
   }
 
+  // Whether many elements have the divisor.
+  bool divides_by_same(const Node& node) const {
+    if (!node.is(kDivide) || (node.kind != Kind::row && node.kind != Kind::full)) return false;
+    const Node& divisor = p_.tree[node.arguments[1]];
+    return divisor.op != Op::constant &&
+           (divisor.kind <= Kind::scalar || (divisor.kind == Kind::column && !reductions_.empty()));
+  }
+  bool is_inexact(Id id) const { return inexact_[static_cast<std::size_t>(id)]; }
+
   std::string formula(const Node& node) {
     std::vector<std::string> arguments;
     for (const Id argument : node.used()) arguments.push_back(value(argument));
+    if (divides_by_same(node)) {
+      const bool is_near = is_inexact(node.arguments[0]) || is_inexact(node.arguments[1]);
+      return cat(is_near ? "nearly_" : "", "divided_by_same(", arguments[0], ", ", arguments[1], ")");
+    }
     if (node.row().form == Form::rounding)
       return cat("round_to<", common::spec_type(static_cast<DType>(node.payload)), ">(", arguments[0], ")");
     return with_arguments(node.row().value, arguments);
@@ -184,6 +199,7 @@ class Emitter {
   DType dtype_;
   Stages stages_;
   std::vector<Id> reductions_;
+  std::vector<bool> inexact_;  // nodes that devices may compute to other bits
   std::map<Id, std::string> leaves_;
   std::map<Id, std::string> names_;  // of what is computed, in the function that is being written
   std::string body_;

@@ -228,6 +228,21 @@ TEST(ExpressionEmit, KeepsOfAnElementWhatTakesLong) {
   EXPECT_EQ(kept("let a = exp(x); let b = tanh(x); let c = erf(x); y = sum(a * b * c) + a + b + c"), kMostKept);
 }
 
+TEST(ExpressionEmit, DividesByWhatManyElementsHave) {
+  const auto divides = [](const char* program) { return has(emit(parsed(program), f32), "divided_by_same(in_x, "); };
+  EXPECT_TRUE(divides("y = x / sum(x)"));
+  EXPECT_TRUE(divides("s: scalar; y = x / s"));
+  EXPECT_TRUE(divides("m: number; y = x / m"));
+  EXPECT_TRUE(divides("c: column; y = x / c + max(x)")) << "where a thread has a row";
+  EXPECT_FALSE(divides("c: column; y = x / c"));
+  EXPECT_FALSE(divides("y = x / z"));
+  EXPECT_FALSE(divides("y = x / const 3"));
+  const auto nearly = [](const char* program) { return has(emit(parsed(program), f32), "nearly_divided_by_same("); };
+  EXPECT_TRUE(nearly("s: scalar; y = exp(x) / s"));
+  EXPECT_TRUE(nearly("y = x / sum(exp(x))"));
+  EXPECT_FALSE(nearly("y = x / sqrt(mean(x * x))")) << "its bits are the reference's";
+}
+
 TEST(ExpressionEmit, DependsOnNoLiteral) {
   EXPECT_EQ(emit(parsed("y = x * 2 + clamp(x, -1, inf)"), f32), emit(parsed("y = x * 0.7 + clamp(x, 5, -1e-3)"), f32));
   EXPECT_NE(emit(parsed("y = x * const 2"), f32), emit(parsed("y = x * const 3"), f32));

@@ -34,6 +34,44 @@ QUERN_DEVICE float sum_received(u32* sums, i64 count, i64 pitch) {
   return sum;
 }
 
+// Of as many adjacent ones, aligned to 8 bytes, of at most 16 that were sent: each sum in the same sequence.
+template <int N>
+QUERN_DEVICE void sums_received(u32* sums, u32 count, i64 pitch, float (&sum)[N]) {
+  static_assert(N % 2 == 0, "two words are read at once");
+  constexpr u32 kMost = 16;
+  u64 words[kMost][N / 2];
+  bool all_came = true;
+#pragma unroll
+  for (u32 k = 0; k < kMost; ++k) {
+#pragma unroll
+    for (int i = 0; i < N / 2; ++i)
+      words[k][i] = k < count ? load_relaxed(reinterpret_cast<const u64*>(sums + k * pitch) + i) : ~u64{0};
+  }
+#pragma unroll
+  for (u32 k = 0; k < kMost; ++k) {
+#pragma unroll
+    for (int i = 0; i < N / 2; ++i)
+      all_came = all_came && static_cast<u32>(words[k][i]) != 0 && static_cast<u32>(words[k][i] >> 32) != 0;
+  }
+  if (!all_came) {  // they are read again
+#pragma unroll 1
+    for (int i = 0; i < N; ++i) sum[i] = sum_received(sums + i, count, pitch);
+    return;
+  }
+#pragma unroll
+  for (float& each : sum) each = 0;
+#pragma unroll
+  for (u32 k = 0; k < kMost; ++k) {
+    if (k >= count) continue;
+#pragma unroll
+    for (int i = 0; i < N / 2; ++i) {
+      sum[2 * i] += bit_cast<float>(~static_cast<u32>(words[k][i]));
+      sum[2 * i + 1] += bit_cast<float>(~static_cast<u32>(words[k][i] >> 32));
+      store_relaxed(reinterpret_cast<u64*>(sums + k * pitch) + i, u64{0});
+    }
+  }
+}
+
 // Whether `own` more arrivals make `all`; then `arrived` is 0 again. `before`: what a group of `lanes` adjacent threads
 // found there, in its first one.
 QUERN_DEVICE bool is_last(u32* arrived, u32 before, u32 own, u32 all, u32 lanes = 32) {

@@ -110,17 +110,39 @@ QUERN_DEVICE void write_element(const KernelParams& p, int output, i64 at, float
   if constexpr (O + 1 < kOutputs) write_element<O + 1>(p, output, at, value);
 }
 
-// f(output, sum, column) in one thread for each sum over rows and each column of the block.
-template <class F>
-QUERN_DEVICE void for_column_sums(const KernelParams& p, const BlockPlace& block, const F& f) {
-  const int first = block.first_segment() * kColumns;
+// The words of so many chunks, `from(sum)` being the first ones, to `to(output, sum, column, value)`: N adjacent
+// columns of the block in one thread.
+template <int N, class From, class To>
+QUERN_DEVICE void add_columns(const KernelParams& p, const BlockPlace& block, u32 count, const From& from,
+                              const To& to) {
+  const int first = block.first_segment() * kColumns, step = N * static_cast<int>(blockDim.x);
 #pragma unroll
   for (int o = 0; o < kOutputs; ++o) {
-    if (sum_of(o) < 0 || is_total(sum_of(o))) continue;
-    for (int at = static_cast<int>(threadIdx.x); at < kColumnsAtOnce * kSegments; at += static_cast<int>(blockDim.x)) {
-      if (first + at < p.shape.width) f(o, sum_of(o), first + at);
+    const int sum = sum_of(o);
+    if (sum < 0 || is_total(sum)) continue;
+#pragma unroll 1
+    for (int at = N * static_cast<int>(threadIdx.x); at < kColumnsAtOnce * kSegments; at += step) {
+      const int column = first + at;
+      if (column >= p.shape.width) continue;
+      float values[N];
+      if constexpr (N == 1)
+        values[0] = sum_received(from(sum) + column, count, p.shape.width);
+      else
+        sums_received(from(sum) + column, count, p.shape.width, values);
+#pragma unroll
+      for (int i = 0; i < N; ++i) to(o, sum, column + i, values[i]);
     }
   }
+}
+
+// Four columns at once where rows of words are aligned, so that more of them are on their way.
+template <class From, class To>
+QUERN_DEVICE void add_columns(const KernelParams& p, const BlockPlace& block, u32 count, const From& from,
+                              const To& to) {
+  if (spec::whole && reinterpret_cast<u64>(p.shape.columns) % 8 == 0)
+    add_columns<4>(p, block, count, from, to);
+  else
+    add_columns<1>(p, block, count, from, to);
 }
 
 // What the block has of its columns is on its way. The last block of 16 goes on with their sums, then the last of
@@ -130,14 +152,15 @@ QUERN_DEVICE void add_chunks(const KernelParams& p, const BlockPlace& block) {
             left = p.shape.chunks - first, count = left < kChunksTogether ? left : kChunksTogether;
   u32* const arrived = p.shape.arrived + block.group * (groups + 1);
   if (!arrives_last(arrived + group, count)) return;
-  for_column_sums(p, block, [&](int output, int sum, int column) {
-    const float value = sum_received(chunk_words(p, sum, first) + column, count, p.shape.width);
-    groups == 1 ? write_element(p, output, column, value) : send_sum(group_words(p, sum, group) + column, value);
-  });
+  add_columns(
+      p, block, count, [&](int sum) { return chunk_words(p, sum, first); },
+      [&](int output, int sum, int column, float value) {
+        groups == 1 ? write_element(p, output, column, value) : send_sum(group_words(p, sum, group) + column, value);
+      });
   if (groups == 1 || !arrives_last(arrived + groups, groups)) return;
-  for_column_sums(p, block, [&](int output, int sum, int column) {
-    write_element(p, output, column, sum_received(group_words(p, sum, 0) + column, groups, p.shape.width));
-  });
+  add_columns(
+      p, block, groups, [&](int sum) { return group_words(p, sum, 0); },
+      [&](int output, int, int column, float value) { write_element(p, output, column, value); });
 }
 
 QUERN_DEVICE float of_threads(float mine) { return block_sum<32>(mine, of_block_warps); }

@@ -34,34 +34,37 @@ QUERN_DEVICE float sum_received(u32* sums, i64 count, i64 pitch) {
   return sum;
 }
 
-// Of as many adjacent ones, aligned to 8 bytes, of at most 16 that were sent: each sum in the same sequence.
+// The words of at most `Most` rows of them, N adjacent ones of each, aligned to 8 bytes; waits until all are there.
+template <int Most, int N>
+QUERN_DEVICE void await_words(const u32* words, u32 count, i64 pitch, u64 (&got)[Most][N]) {
+  bool all_came = false;
+  while (!all_came) {
+#pragma unroll
+    for (u32 k = 0; k < Most; ++k) {
+#pragma unroll
+      for (int i = 0; i < N; ++i)
+        got[k][i] = k < count ? load_relaxed(reinterpret_cast<const u64*>(words + k * pitch) + i) : ~u64{0};
+    }
+    all_came = true;
+#pragma unroll
+    for (u32 k = 0; k < Most; ++k) {
+#pragma unroll
+      for (int i = 0; i < N; ++i)
+        all_came = all_came && static_cast<u32>(got[k][i]) != 0 && static_cast<u32>(got[k][i] >> 32) != 0;
+    }
+  }
+}
+
+// Of N adjacent columns the sums of at most 16 that were sent, each in the sequence of sum_received.
 template <int N>
 QUERN_DEVICE void sums_received(u32* sums, u32 count, i64 pitch, float (&sum)[N]) {
   static_assert(N % 2 == 0, "two words are read at once");
-  constexpr u32 kMost = 16;
-  u64 words[kMost][N / 2];
-  bool all_came = true;
-#pragma unroll
-  for (u32 k = 0; k < kMost; ++k) {
-#pragma unroll
-    for (int i = 0; i < N / 2; ++i)
-      words[k][i] = k < count ? load_relaxed(reinterpret_cast<const u64*>(sums + k * pitch) + i) : ~u64{0};
-  }
-#pragma unroll
-  for (u32 k = 0; k < kMost; ++k) {
-#pragma unroll
-    for (int i = 0; i < N / 2; ++i)
-      all_came = all_came && static_cast<u32>(words[k][i]) != 0 && static_cast<u32>(words[k][i] >> 32) != 0;
-  }
-  if (!all_came) {  // they are read again
-#pragma unroll 1
-    for (int i = 0; i < N; ++i) sum[i] = sum_received(sums + i, count, pitch);
-    return;
-  }
+  u64 words[16][N / 2];
+  await_words(sums, count, pitch, words);
 #pragma unroll
   for (float& each : sum) each = 0;
 #pragma unroll
-  for (u32 k = 0; k < kMost; ++k) {
+  for (u32 k = 0; k < 16; ++k) {
     if (k >= count) continue;
 #pragma unroll
     for (int i = 0; i < N / 2; ++i) {

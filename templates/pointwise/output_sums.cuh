@@ -18,6 +18,8 @@ constexpr int kSums = spec::sums;  // of columns and of all
 constexpr int kTotals = spec::totals;
 constexpr bool kHasColumnSums = kSums > kTotals;
 constexpr u32 kChunksTogether = 16;
+// Columns whose words a thread reads at once: as many as it has registers for.
+constexpr int kColumnsOfThread = spec::threads > 512 ? 1 : spec::elements > 1 ? 4 : 2;
 QUERN_DEVICE constexpr bool is_total(int sum) { return sum >= kSums - kTotals; }
 
 using generated::sum_of;  // an output's number among the sums, those over rows first; -1: it is none
@@ -135,12 +137,12 @@ QUERN_DEVICE void add_columns(const KernelParams& p, const BlockPlace& block, u3
   }
 }
 
-// Four columns at once where rows of words are aligned, so that more of them are on their way.
+// Several columns at once where rows of words are aligned, so that more of them are on their way.
 template <class From, class To>
 QUERN_DEVICE void add_columns(const KernelParams& p, const BlockPlace& block, u32 count, const From& from,
                               const To& to) {
   if (spec::whole && reinterpret_cast<u64>(p.shape.columns) % 8 == 0)
-    add_columns<4>(p, block, count, from, to);
+    add_columns<kColumnsOfThread>(p, block, count, from, to);
   else
     add_columns<1>(p, block, count, from, to);
 }

@@ -67,7 +67,10 @@ bool needs_whole_rows(const Pointwise& p) { return program::summary(p).rounds !=
 
 namespace {
 
-// Of a row that is needed whole, by how many warps have it in registers.
+// Of whole rows' scales the outputs take registers, too.
+int enough_warps(const Pointwise& p) { return scaled::has_whole_rows(p) ? kMostWarps : kFewWarps; }
+
+// Of a row that is needed whole, how many warps have it in registers.
 void share_among_warps(const Pointwise& p, bool keeps, Team& team) {
   const int most = most_segments(p, keeps);
   team.keeps = keeps;
@@ -76,8 +79,7 @@ void share_among_warps(const Pointwise& p, bool keeps, Team& team) {
   while (team.segments < most && team.segments < 4 && team.segments < team.all) team.segments *= 2;
   if (team.all <= team.segments) return;
   team.segments = std::min(4, most);
-  const int enough = scaled::has_whole_rows(p) ? kMostWarps : kFewWarps;  // its outputs take registers, too
-  while (team.segments < most && divide_up(team.all, team.segments) > enough) team.segments *= 2;
+  while (team.segments < most && divide_up(team.all, team.segments) > enough_warps(p)) team.segments *= 2;
   team.fits = team.fits && divide_up(team.all, team.segments) <= kMostWarps;
   if (!team.fits) team.segments = std::min(2, most);
   const std::int64_t warps = divide_up(team.all, team.segments);
@@ -101,7 +103,7 @@ Team team_of(const Pointwise& p) {
     return team;
   }
   share_among_warps(p, s.kept != 0, team);
-  if (!team.fits && team.keeps) share_among_warps(p, false, team);
+  if (team.keeps && (!team.fits || team.warps > enough_warps(p))) share_among_warps(p, false, team);
   if (s.sums != 0)
     team.groups = std::max<std::int64_t>(1, divide_up(team.all, std::int64_t{team.segments} * team.warps));
   return team;
@@ -160,11 +162,12 @@ std::int64_t elements_at_once(const Pointwise& p, const Config& c) {
 // Whether a row stays in registers until the outputs; else each round reads it again, in the same order. One by one
 // each element takes a register, of those that so many threads leave.
 bool is_held(const Pointwise& p, const Team& team, const Config& c) {
-  constexpr int kOfMultiprocessor = 65536, kMost = 128, kOthers = 48;
-  const int registers = std::min(kMost, kOfMultiprocessor / (32 * team.warps)) - kOthers;
-  return team.fits && (c[kForm] == kRows || (elements_of(p, true).count + (team.keeps ? program::summary(p).kept : 0)) *
-                                                    team.segments * kOfLane <=
-                                                registers);
+  constexpr int kOfMultiprocessor = 65536, kMost = 128;
+  const Summary& s = program::summary(p);
+  const int others = 40 + 16 * (s.rounds + scaled::count(p)),
+            registers = std::min(kMost, kOfMultiprocessor / (32 * team.warps)) - others;
+  const std::int64_t of_element = elements_of(p, true).count + (team.keeps ? s.kept : 0);
+  return team.fits && (c[kForm] == kRows || of_element * team.segments * kOfLane <= registers);
 }
 
 }  // namespace
@@ -261,6 +264,11 @@ std::string reductions_text(const expression::Program& program) {
   return text;
 }
 
+// Of a multiprocessor, at least: as many as leave registers for vectors of one row.
+int resident_threads(const Pointwise& p, const Config& c) {
+  return elements_at_once(p, c) > 1 && !has_sums(p) ? 1024 : 512;
+}
+
 }  // namespace
 
 void specialize(const Pointwise& p, const Config& config, Spec& spec) {
@@ -269,7 +277,7 @@ void specialize(const Pointwise& p, const Config& config, Spec& spec) {
   const int threads = threads_of(team, kThreadsOfSums);
   spec.header("common/reduce.cuh");
   spec.integer("max_threads", chooses_threads(p) ? common::kMaxThreads : threads);
-  spec.integer("resident_blocks", chooses_threads(p) ? 0 : std::max(1, (s.sums != 0 ? 512 : 1024) / threads));
+  spec.integer("resident_blocks", chooses_threads(p) ? 0 : std::max(1, resident_threads(p, config) / threads));
   spec.flag("vectors", true);  // of one element in the ragged form
   spec.integer("elements", elements_at_once(p, config));
   spec.integer("access", config[kVector]);

@@ -186,8 +186,8 @@ TEST_F(PointwiseCompile, ReductionsReadARowOnce) {
   const Compiled rows = compile("pointwise width=4096 expr=\"let e = exp(x - max(x)); y = e / sum(e)\"", "sm_90a");
   ASSERT_EQ(rows.error, "");
   EXPECT_EQ(rows.result.images[0].variant, "rows");
-  EXPECT_EQ(accesses(rows, 0, false, 16), 2) << "two segments a thread";
-  EXPECT_EQ(accesses(rows, 0, true, 16), 2);
+  EXPECT_EQ(accesses(rows, 0, false, 16), 4) << "four segments a thread";
+  EXPECT_EQ(accesses(rows, 0, true, 16), 4);
   EXPECT_EQ(widths(rows, 0, false), "16");
 }
 

@@ -49,7 +49,7 @@ TEST(PointwiseReduction, AWarpHasARowThatFitsItAndThenABlock) {
   EXPECT_EQ(team(4096, "y = x - max(x)"), "32 x 4 x 4 / 1");
   EXPECT_EQ(team(28672, "y = x - max(x)"), "32 x 14 x 8 / 1") << "two blocks on a multiprocessor";
   EXPECT_EQ(team(7168, softmax), "32 x 7 x 4 / 1 kept");
-  EXPECT_EQ(team(28672, softmax), "32 x 28 x 4 / 1 kept");
+  EXPECT_EQ(team(28672, softmax), "32 x 14 x 8 / 1");
   EXPECT_EQ(team(65536, softmax), "32 x 32 x 8 / 1");
   EXPECT_EQ(team(65537, softmax), "32 x 16 x 2 / 1 again");
   EXPECT_EQ(team(32769, softmax, "dtype=f32"), "32 x 16 x 2 / 1 again") << "twice the registers";

@@ -2,9 +2,13 @@
 // and with every config, in place, one workspace for problems of several sizes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "common/host_types.h"
 #include "expression/print.h"
@@ -222,6 +226,31 @@ TEST_F(PointwiseReductions, SoftmaxAndNormsAreNearThoseOfDoubles) {
           << row << " " << c;
       EXPECT_NEAR(static_cast<double>(z[at]), (static_cast<double>(x[at]) - mean) / std::sqrt(variance + 1e-5), 1e-5);
     }
+  }
+}
+
+TEST_F(PointwiseReductions, OfNegativeZerosTheSumIsZero) {
+  HostOperands host = generated(of_shape(3, 512, "y: column; y = sum(x); z = x", "f32"));
+  std::fill_n(reinterpret_cast<float*>(host.data(10)), 3 * 512, -0.0F);
+  for (const float sum : floats_of(launched(host), "y")) EXPECT_EQ(std::bit_cast<std::uint32_t>(sum), 0U);
+}
+
+// By all numbers of ordinary size, of all numbers: the quotient of a reciprocal is corrected.
+TEST_F(PointwiseReductions, QuotientsByWhatARowHasAreExact) {
+  constexpr int kRows = 512, kWidth = 256;
+  HostOperands host = generated(of_shape(kRows, kWidth, "c: column; y = x / c; m: column; m = max(x)", "f32"));
+  auto* const x = reinterpret_cast<std::uint32_t*>(host.data(10));
+  auto* const c = reinterpret_cast<float*>(host.data(11));
+  Random random(expressions::seed_of_run());
+  for (int i = 0; i < kRows * kWidth; ++i) x[i] = static_cast<std::uint32_t>(random.next());
+  for (int i = 0; i < kRows; ++i) c[i] = static_cast<float>(std::ldexp(1 + random.unit(), i % 64 - 25));
+  const std::vector<float> y = floats_of(launched(host), "y");
+  for (int i = 0; i < kRows * kWidth; ++i) {
+    const float want = std::bit_cast<float>(x[i]) / c[i / kWidth];
+    const bool same =
+        std::bit_cast<std::uint32_t>(want) == std::bit_cast<std::uint32_t>(y[static_cast<std::size_t>(i)]);
+    ASSERT_TRUE(same || (std::isnan(want) && std::isnan(y[static_cast<std::size_t>(i)])))
+        << std::bit_cast<float>(x[i]) << " / " << c[i / kWidth] << " is not " << y[static_cast<std::size_t>(i)];
   }
 }
 

@@ -52,16 +52,19 @@ inline __device__ __noinline__ float divided(float x, float y) { return x / y; }
 #endif
 
 // x / y, where y is the same for many x, so that its reciprocal is computed once. The quotient is the product with the
-// reciprocal, corrected by its remainder; the last rounding of that is the quotient's (Markstein), since both are of x
-// times 2^64, so that none is denormal. A negative remainder keeps the sign of zeros. Where a denormal quotient was
-// rounded from the middle between two, the product says nothing of which is nearer.
+// reciprocal, corrected by its remainder; the last rounding of that is the quotient's (Markstein). x is scaled by 2^64,
+// so that neither is denormal. It takes y's sign, since only by a positive number the remainder, subtracted, keeps the
+// sign of zeros. Where a denormal quotient was rounded from the middle between two, the product says nothing of which
+// is nearer.
 QUERN_DEVICE float divided_by_same(float x, float y) {
 #ifdef __CUDA_ARCH__
   constexpr float kUp = 0x1p64f, kDown = 0x1p-64f, kHalfOfLeast = 0x1p-86f;
-  const float reciprocal = 1.0f / y, scaled = __fmul_rn(x, kUp), first = __fmul_rn(scaled, reciprocal);
-  const float second = __fmaf_rn(-__fmaf_rn(y, first, -scaled), reciprocal, first);
+  const float size = fabsf(y), reciprocal = 1.0f / size;
+  const float scaled = __fmul_rn(bit_cast<float>(bit_cast<u32>(x) ^ (bit_cast<u32>(y) & 0x80000000u)), kUp);
+  const float first = __fmul_rn(scaled, reciprocal);
+  const float second = __fmaf_rn(-__fmaf_rn(size, first, -scaled), reciprocal, first);
   const float quotient = __fmul_rn(second, kDown);
-  const bool is_ordinary = y >= 0x1p-20f && y <= 0x1p30f && fabsf(x) <= 0x1p30f;
+  const bool is_ordinary = size >= 0x1p-20f && size <= 0x1p30f && fabsf(x) <= 0x1p30f;
   if (is_ordinary && fabsf(__fmaf_rn(quotient, -kUp, second)) != kHalfOfLeast) return quotient;
   return divided(x, y);
 #else

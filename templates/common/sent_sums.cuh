@@ -34,9 +34,10 @@ QUERN_DEVICE float sum_received(u32* sums, i64 count, i64 pitch) {
   return sum;
 }
 
-// The words of at most `Most` rows of them, N adjacent ones of each, aligned to 8 bytes; waits until all are there.
+// The words of at most `Most` rows of them, 2 * N adjacent ones of each, aligned to 8 bytes; waits until all are there.
+// Two are read at once, each being a flag of its own: one may be there before the other.
 template <int Most, int N>
-QUERN_DEVICE void await_words(const u32* words, u32 count, i64 pitch, u64 (&got)[Most][N]) {
+QUERN_DEVICE void await_pairs(const u32* words, u32 count, i64 pitch, u64 (&got)[Most][N]) {
   bool all_came = false;
   while (!all_came) {
 #pragma unroll
@@ -52,6 +53,7 @@ QUERN_DEVICE void await_words(const u32* words, u32 count, i64 pitch, u64 (&got)
       for (int i = 0; i < N; ++i)
         all_came = all_came && static_cast<u32>(got[k][i]) != 0 && static_cast<u32>(got[k][i] >> 32) != 0;
     }
+    if (!all_came) poll_again();
   }
 }
 
@@ -60,7 +62,7 @@ template <int N>
 QUERN_DEVICE void sums_received(u32* sums, u32 count, i64 pitch, float (&sum)[N]) {
   static_assert(N % 2 == 0, "two words are read at once");
   u64 words[16][N / 2];
-  await_words(sums, count, pitch, words);
+  await_pairs(sums, count, pitch, words);
 #pragma unroll
   for (float& each : sum) each = 0;
 #pragma unroll

@@ -116,7 +116,9 @@ class Emitter {
       const Output& output = p_.outputs[i];
       const Node& node = p_.tree[output.value];
       const bool adds = node.op == Op::call && node.row().form == Form::over_rows;
-      const std::string text = is_narrow(output) ? narrow(node) : value(adds ? node.arguments[0] : output.value);
+      const std::string text = is_narrow(output) ? narrow(node)
+                               : is_near(output) ? "nearly_" + formula(node)
+                                                 : value(adds ? node.arguments[0] : output.value);
       results += cat("  out[", i, "] = ", text, ";  // ", output.name, "\n");
     }
     return function("compute", "out", p_.outputs.size(), body_ + results);
@@ -124,6 +126,13 @@ class Emitter {
 
   bool is_narrow(const Output& output) const {
     return stores_narrow(p_.tree[output.value], output.dtype == DType::none ? dtype_ : output.dtype);
+  }
+
+  // A quotient that is not exact anyway, of which few bits are stored.
+  bool is_near(const Output& output) const {
+    const DType dtype = output.dtype == DType::none ? dtype_ : output.dtype;
+    const Node& node = p_.tree[output.value];
+    return (bytes(dtype) <= 2 || output.quantized) && divides_by_same(node) && is_inexact(output.value);
   }
 
   std::string narrow(const Node& node) {
@@ -186,10 +195,7 @@ class Emitter {
   std::string formula(const Node& node) {
     std::vector<std::string> arguments;
     for (const Id argument : node.used()) arguments.push_back(value(argument));
-    if (divides_by_same(node)) {
-      const bool is_near = is_inexact(node.arguments[0]) || is_inexact(node.arguments[1]);
-      return cat(is_near ? "nearly_" : "", "divided_by_same(", arguments[0], ", ", arguments[1], ")");
-    }
+    if (divides_by_same(node)) return cat("divided_by_same(", arguments[0], ", ", arguments[1], ")");
     if (node.row().form == Form::rounding)
       return cat("round_to<", common::spec_type(static_cast<DType>(node.payload)), ">(", arguments[0], ")");
     return with_arguments(node.row().value, arguments);

@@ -26,11 +26,11 @@ namespace quern::expression {
 // Where Stages::kept has K values, both take `float (&kept)[K], bool has_kept` before their result: an element's, which
 // the terms of their first round write. With has_kept the later functions read them, else they compute them again.
 //
-// A quotient by what many elements have is a product with its reciprocal, corrected where the quotient is exact: where
-// no function that devices compute to other bits is in it.
+// A quotient by what many elements have is a product with its reciprocal, corrected to the same bits. Where it is what
+// an output of at most 16 bits, or a quantized one, stores, and is not exact anyway, it is not corrected.
 //
 // `dtype` is the type of outputs that have none of their own. An activation that is the root of an output of at most 16
-// bits is computed as exactly as this needs (NarrowStore); all else is exact fp32.
+// bits is computed as exactly as this needs (NarrowStore); all else is fp32.
 std::string emit(const Program& program, DType dtype);
 
 // Whether the last operation of an output of a type is computed only as exactly as the type needs.

@@ -32,7 +32,8 @@ struct Output {
   DType dtype = DType::none;
   Kind kind = Kind::full;
   Id value = -1;
-  int in_place = -1;  // the input that it replaces
+  int in_place = -1;       // the input that it replaces
+  bool quantized = false;  // by the kernel, after the program; dtype is that of the numbers before
 
   friend bool operator==(const Output&, const Output&) = default;
 };

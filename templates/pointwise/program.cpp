@@ -15,7 +15,6 @@
 namespace quern::pointwise::program {
 namespace {
 
-using expression::Form;
 using expression::Kind;
 using expression::Node;
 using expression::Op;

@@ -111,8 +111,11 @@ void specialize_operands(const Pointwise& p, std::size_t numbers_at, const std::
   spec.integer("numbers", std::max(1, s.numbers));
   spec.integer("params_bytes", static_cast<std::int64_t>(params_bytes(s, numbers_at)));
   expression::Program program = parsed(p);
-  for (int i = 0; i < s.outputs; ++i)
-    program.outputs[static_cast<std::size_t>(i)].dtype = made_dtype(p, s.entries[s.inputs + i]);
+  for (int i = 0; i < s.outputs; ++i) {
+    expression::Output& output = program.outputs[static_cast<std::size_t>(i)];
+    output.dtype = made_dtype(p, s.entries[s.inputs + i]);
+    output.quantized = has_scales(p, s.entries[s.inputs + i]);
+  }
   spec.source("program.cuh", cat("#include \"pointwise/params.h\"\n", expression::emit(program, p.dtype),
                                  "\nnamespace quern::generated {\n\n", inputs_text(p, s), outputs_text,
                                  "\n}  // namespace quern::generated\n"));

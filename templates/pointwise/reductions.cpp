@@ -74,6 +74,7 @@ int enough_warps(const Pointwise& p) { return scaled::has_whole_rows(p) ? kMostW
 void share_among_warps(const Pointwise& p, bool keeps, Team& team) {
   const int most = most_segments(p, keeps);
   team.keeps = keeps;
+  team.warps = 1;
   team.fits = kOfLane * held_bytes(p, keeps) <= most_bytes(p);
   team.segments = 1;
   while (team.segments < most && team.segments < 4 && team.segments < team.all) team.segments *= 2;
@@ -264,7 +265,7 @@ std::string reductions_text(const expression::Program& program) {
   return text;
 }
 
-// Of a multiprocessor, at least: as many as leave registers for vectors of one row.
+// Of a multiprocessor, at least: each of 1024 threads has 64 registers, enough for vectors of one row.
 int resident_threads(const Pointwise& p, const Config& c) {
   return elements_at_once(p, c) > 1 && !has_sums(p) ? 1024 : 512;
 }
@@ -296,8 +297,8 @@ void specialize(const Pointwise& p, const Config& config, Spec& spec) {
   spec.flag("has_columns", s.column_outputs != 0);
   spec.integer("kept", s.kept);
   spec.flag("keeps", team.keeps && is_held(p, team, config));
-  spec.flag("whole",
-            p.width == team.columns() * team.all && team.all % (std::int64_t{team.segments} * team.warps) == 0);
+  spec.flag("whole", p.width != 0 && p.width == team.columns() * team.all &&
+                         team.all % (std::int64_t{team.segments} * team.warps) == 0);
   scaled::specialize(p, spec);
   program::specialize_operands(p, numbers_at(p, s), outputs_text(p, s) + reductions_text(program::parsed(p)), spec);
   spec.part("pointwise/reduction.cuh");

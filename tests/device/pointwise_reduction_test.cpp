@@ -55,7 +55,7 @@ TEST_F(PointwiseReductions, NoConfigAndNoAddressChangesABit) {
   const char* const program =
       "w: f32 row; let e = exp(x - max(x)); y: f32; y = e / sum(e) * w; n: f32; n = mean(x * w); b: f32; "
       "b = sum_rows(e); a: f32; a = sum_all(x * w)";
-  for (const auto& [rows, width] : {std::pair(130, 72), {21, 520}, {9, 2568}}) {
+  for (const auto& [rows, width] : {std::pair(130, 72), {21, 520}, {30, 512}, {9, 2568}}) {
     const HostOperands host = generated(of_shape(rows, width, program));
     const HostOperands first = launched(host);
     const auto expect_same = [&](const HostOperands& got, const std::string& how) {

@@ -44,6 +44,12 @@ std::vector<Case> pointwise_reduction_cases() {
   // Blocks below each other: one, two, sixteen, seventeen, and as many as there may be, of several rows of a team.
   for (const int rows : {0, 1, 33, 513, 700}) add(rows, 40, kExact);
   add(2100, 136, kExact);
+  // Columns of whole segments, whose sums the last blocks add up several at once.
+  const char* const sums = "a: f32; b: f32; c: f32; a = sum_rows(x); b = sum_rows(x * x); c = sum_all(x)";
+  add(700, 64, sums);
+  add(2100, 128, sums);
+  add(300, 1024, kExact);
+  for (const char* text : {"s = max(x)", "s = sum(x + 1)", "s = mean(x + 1)"}) add(10, 0, text);
   add(260, 1032, kExact);  // two rows of a block of several warps, one after the other
   for (const char* config : {"unroll=2", "vector=4", "form=2", "threads=512,unroll=2"})
     add(50, 64, kSoftmax, 0, config);

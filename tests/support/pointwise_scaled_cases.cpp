@@ -25,6 +25,8 @@ std::vector<Case> pointwise_scaled_cases() {
         static_cast<int>(cases.size() % 4 == 3));
     add(width < 200 ? 37 : 5, width, "scaling=row mode=exact", width % 2 == 0 ? product : norm);
   }
+  for (const char* scaling : {"scaling=mx", "scaling=mx scale_layout=blocked", "scaling=row mode=exact"})
+    add(10, 0, scaling, "y: e4m3; y = x + 1; s = max(x)");
   for (const int width : {24, 136, 1000, 4100}) {
     add(21, width, "scaling=block128 mode=exact", norm, static_cast<int>(width == 136));
     add(3, width, "scaling=block128 mode=floor", product, 0, width == 1000 ? "form=2" : "");

@@ -47,7 +47,7 @@ class Emitter {
   Emitter(const Program& program, DType dtype)
       : p_(program), dtype_(dtype), stages_(stages(program)), reductions_(stages_.reductions()) {
     name_leaves();
-    for (const Node& node : p_.tree.nodes()) inexact_.push_back(node.op == Op::call && !is_exact(node.row()));
+    for (const Node& node : p_.tree.nodes()) inexact_.push_back(node.is_inexact());
     inexact_ = dependents(p_.tree, inexact_);
   }
 

@@ -26,7 +26,7 @@ std::vector<bool> computed_for(const Tree& tree, const std::vector<Id>& roots) {
 }
 
 bool takes_long(const Node& node) {
-  return node.op == Op::call && node.kind == Kind::full && !node.is_reduction() && !is_exact(node.row());
+  return node.kind == Kind::full && !node.is_reduction() && node.is_inexact();
 }
 
 std::vector<Stages::Kept> kept_values(const Program& program, const Stages& stages) {

@@ -61,6 +61,7 @@ struct Node {
   bool is(int wanted) const { return op == Op::call && function == wanted; }
   bool is_constant(float wanted) const;  // its bits
   bool is_reduction() const { return op == Op::call && expression::is_reduction(row()); }
+  bool is_inexact() const { return op == Op::call && !is_exact(row()); }
 };
 
 class Tree {

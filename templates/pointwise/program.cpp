@@ -27,8 +27,6 @@ Spread spread_of(Kind kind) {
   return kind == Kind::scalar ? Spread::scalar : Spread::full;
 }
 
-bool is_inexact(const Node& node) { return node.op == Op::call && !expression::is_exact(node.row()); }
-
 void add_entries(const Program& program, Summary& s) {
   for (const expression::Operand& input : program.inputs) {
     if (!input.in_memory()) continue;
@@ -64,7 +62,7 @@ Summary summary_of(const Program& program) {
   s.rounds = static_cast<int>(stages.rounds.size());
   s.reductions = static_cast<int>(stages.reductions().size());
   s.kept = static_cast<int>(stages.kept.size());
-  for (const Node& node : program.tree.nodes()) s.inexact += is_inexact(node) ? 1 : 0;
+  for (const Node& node : program.tree.nodes()) s.inexact += node.is_inexact() ? 1 : 0;
   return s;
 }
 
@@ -194,7 +192,7 @@ Inexact inexact_of(const Pointwise& p, int output) {
     if (!needed[static_cast<std::size_t>(id)]) continue;
     const Node& node = program.tree[id];
     for (const expression::Id used : node.used()) needed[static_cast<std::size_t>(used)] = true;
-    if (!is_inexact(node)) continue;
+    if (!node.is_inexact()) continue;
     ++inexact.all;
     if (id != made.value || !expression::stores_narrow(node, made_dtype(p, entry))) ++inexact.in_fp32;
   }

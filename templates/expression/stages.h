@@ -24,6 +24,8 @@ struct Stages {
     std::size_t round;  // whose terms are the first to need it
   };
   std::vector<Kept> kept;
+  // Whether what comes after they were kept needs full inputs, too.
+  bool needs_inputs_beside_kept = false;
 
   // All of them, round by round: what `reduced` of the emitted functions has the results of.
   std::vector<Id> reductions() const;

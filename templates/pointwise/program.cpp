@@ -62,6 +62,7 @@ Summary summary_of(const Program& program) {
   s.rounds = static_cast<int>(stages.rounds.size());
   s.reductions = static_cast<int>(stages.reductions().size());
   s.kept = static_cast<int>(stages.kept.size());
+  s.needs_inputs_beside_kept = stages.needs_inputs_beside_kept;
   for (const Node& node : program.tree.nodes()) s.inexact += node.is_inexact() ? 1 : 0;
   return s;
 }

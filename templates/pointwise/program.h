@@ -41,8 +41,9 @@ struct Summary {
   int reductions = 0;       // along rows
   int rounds = 0;           // of them, each from the results of those before it
   int kept = 0;             // values of an element that a round computes and later ones need
-  int sums = 0;             // outputs that are sums over the rows or over all
-  int totals = 0;           // those over all
+  bool needs_inputs_beside_kept = false;
+  int sums = 0;    // outputs that are sums over the rows or over all
+  int totals = 0;  // those over all
   int column_outputs = 0;
   Entry entries[expression::kMostOperands + expression::kMostOutputs] = {};  // the inputs, then the outputs
   Number values[expression::kMostNumbers] = {};

@@ -45,11 +45,12 @@ Elements elements_of(const Pointwise& p, bool with_rows) {
 
 // Bytes of a row that a thread may have in registers; of each of two rows beside sums of columns.
 std::int64_t most_bytes(const Pointwise& p) { return program::summary(p).sums == 0 ? 128 : 96; }
-// What it has of each element: the inputs, of which it needs no more when it has the kept values. Rows of which each is
-// the same are in registers only where a thread has several rows.
+// What it has of each element: the inputs, and the kept values instead of them or beside them. Operands of which each
+// row has the same are in registers only where a thread has several rows.
 std::int64_t held_bytes(const Pointwise& p, bool keeps) {
   const Summary& s = program::summary(p);
-  return std::max(elements_of(p, s.sums != 0).bytes, keeps ? std::int64_t{4} * s.kept : 0);
+  const std::int64_t inputs = elements_of(p, s.sums != 0).bytes, kept = keeps ? std::int64_t{4} * s.kept : 0;
+  return s.needs_inputs_beside_kept ? inputs + kept : std::max(inputs, kept);
 }
 
 // Segments of a thread that fit its registers, with 32 sums of columns; at least one, which may not fit.
@@ -63,11 +64,8 @@ int most_segments(const Pointwise& p, bool keeps) {
 // Whether something of a row is known only when all of it was read.
 bool needs_whole_rows(const Pointwise& p) { return program::summary(p).rounds != 0 || scaled::has_whole_rows(p); }
 
-}  // namespace
-
-namespace {
-
-// Of whole rows' scales the outputs take registers, too.
+// The most warps of a row that do not take more segments each instead. Beside a scale of a whole row its outputs take
+// registers, so a thread has no more than four.
 int enough_warps(const Pointwise& p) { return scaled::has_whole_rows(p) ? kMostWarps : kFewWarps; }
 
 // Of a row that is needed whole, how many warps have it in registers.
@@ -89,9 +87,9 @@ void share_among_warps(const Pointwise& p, bool keeps, Team& team) {
 
 }  // namespace
 
-// A warp has a row that fits its registers, so that no round waits at a barrier. Else each warp has four segments, as
-// what a thread does once a row takes as long as two segments, and more where the block would have many warps. What
-// rounds keep of the elements is given up first.
+// A warp has a row that fits its registers, so that no round waits at a barrier. Else each warp has four segments,
+// since addresses, shuffles and scales cost a thread as much as two of them, and more where a block would have so many
+// warps that a multiprocessor has one. Kept values are the first to go.
 Team team_of(const Pointwise& p) {
   const Summary& s = program::summary(p);
   Team team{1, 1, 1, 0, 1, true, false};

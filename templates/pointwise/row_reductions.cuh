@@ -19,8 +19,8 @@ constexpr bool kHoldsRowOperands = kHeld && spec::sums > 0;
 
 using Reduced = float[kReductions];
 
-// Of each element of a held row, what the terms of a round have computed for later ones and for the outputs; without
-// `keeps` nobody reads it.
+// Of each element of a held row, what the terms of a round have computed for later ones and for the outputs. Unused,
+// and so in no register, unless spec::keeps.
 constexpr int kKept = spec::kept == 0 ? 1 : spec::kept;
 struct Kept {
   float of[kHeld ? kSegments : 1][kOfLane][kKept];

@@ -150,6 +150,7 @@ TEST_F(PointwiseCompile, Programs) {
 TEST_F(PointwiseCompile, Reductions) {
   const char* const programs[] = {
       "let e = exp(x - max(x)); y = e / sum(e)",
+      "let e = exp(x - max(x)); y = e / sum(e) * x",
       "w: row; y = x * rsqrt(mean(x * x) + const 1e-6) * w",
       "w: f32 row; b: f32 row; let c = x - mean(x); y = c * rsqrt(mean(c * c) + const 1e-5) * w + b",
       "w: row; r: column; let s = r * x; let g = dy * w; dx = (g - s * mean(g * s)) * r; dw: f32; dw = sum_rows(dy * "

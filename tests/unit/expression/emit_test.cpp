@@ -225,6 +225,10 @@ TEST(ExpressionEmit, KeepsOfAnElementWhatTakesLong) {
   EXPECT_EQ(kept("y = x * rsqrt(mean(x * x) + 1e-5)"), 0) << "a row has one";
   EXPECT_EQ(kept("y = exp(x)"), 0) << "no terms need it";
   EXPECT_EQ(kept("y = x + sum(exp(x))"), 0) << "no output needs it";
+  const auto needs_inputs = [](const char* program) { return stages(parsed(program)).needs_inputs_beside_kept; };
+  EXPECT_FALSE(needs_inputs("y = exp(x - max(x)) / sum(exp(x - max(x)))"));
+  EXPECT_TRUE(needs_inputs("y = exp(x) / sum(exp(x)) * x"));
+  EXPECT_FALSE(needs_inputs("w: row; y = exp(x) / sum(exp(x)) * w")) << "not full";
   EXPECT_EQ(kept("let a = exp(x); let b = tanh(x); let c = erf(x); y = sum(a * b * c) + a + b + c"), kMostKept);
 }
 

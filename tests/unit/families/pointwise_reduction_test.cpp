@@ -47,6 +47,7 @@ TEST(PointwiseReduction, AWarpHasARowThatFitsItAndThenABlock) {
   EXPECT_EQ(team(1025, softmax), "32 x 2 x 4 / 1 kept");
   EXPECT_EQ(team(4096, softmax), "32 x 4 x 4 / 1 kept");
   EXPECT_EQ(team(4096, "y = x - max(x)"), "32 x 4 x 4 / 1");
+  EXPECT_EQ(team(4096, "let e = exp(x); y = e / sum(e) * x"), "32 x 8 x 2 / 1 kept") << "beside the input";
   EXPECT_EQ(team(28672, "y = x - max(x)"), "32 x 14 x 8 / 1") << "two blocks on a multiprocessor";
   EXPECT_EQ(team(7168, softmax), "32 x 7 x 4 / 1 kept");
   EXPECT_EQ(team(28672, softmax), "32 x 14 x 8 / 1");

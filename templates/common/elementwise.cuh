@@ -46,9 +46,11 @@ QUERN_DEVICE float rsqrt_of(float x) {
 #endif
 }
 
+// Out of line on a GPU: a call for few numbers.
 #ifdef __CUDA_ARCH__
-// Not in line: it is for few numbers.
 inline __device__ __noinline__ float divided(float x, float y) { return x / y; }
+#else
+inline float divided(float x, float y) { return x / y; }
 #endif
 
 // x / y, where y is the same for many x, so that its reciprocal is computed once. The quotient is the product with the
@@ -57,30 +59,20 @@ inline __device__ __noinline__ float divided(float x, float y) { return x / y; }
 // sign of zeros. Where a denormal quotient was rounded from the middle between two, the product says nothing of which
 // is nearer.
 QUERN_DEVICE float divided_by_same(float x, float y) {
-#ifdef __CUDA_ARCH__
   constexpr float kUp = 0x1p64f, kDown = 0x1p-64f, kHalfOfLeast = 0x1p-86f;
   const float size = fabsf(y), reciprocal = 1.0f / size;
-  const float scaled = __fmul_rn(bit_cast<float>(bit_cast<u32>(x) ^ (bit_cast<u32>(y) & 0x80000000u)), kUp);
-  const float first = __fmul_rn(scaled, reciprocal);
-  const float second = __fmaf_rn(-__fmaf_rn(size, first, -scaled), reciprocal, first);
-  const float quotient = __fmul_rn(second, kDown);
+  const float scaled = bit_cast<float>(bit_cast<u32>(x) ^ (bit_cast<u32>(y) & 0x80000000u)) * kUp;
+  const float first = scaled * reciprocal, remainder = fmaf(size, first, -scaled);
+  const float second = fmaf(-remainder, reciprocal, first), quotient = second * kDown;
   const bool is_ordinary = size >= 0x1p-20f && size <= 0x1p30f && fabsf(x) <= 0x1p30f;
-  if (is_ordinary && fabsf(__fmaf_rn(quotient, -kUp, second)) != kHalfOfLeast) return quotient;
-  return divided(x, y);
-#else
-  return x / y;
-#endif
+  return is_ordinary && fabsf(fmaf(quotient, -kUp, second)) != kHalfOfLeast ? quotient : divided(x, y);
 }
 
 // The same where x or y is not exact anyway: at most one unit in the last place from the quotient. Both are scaled
 // where y's reciprocal would be denormal or overflow.
 QUERN_DEVICE float nearly_divided_by_same(float x, float y) {
-#ifdef __CUDA_ARCH__
   const float size = fabsf(y), scale = size > 0x1p100f ? 0x1p-64f : size < 0x1p-100f ? 0x1p64f : 1.0f;
   return x * scale * (1.0f / (y * scale));
-#else
-  return x / y;
-#endif
 }
 
 }  // namespace quern::common

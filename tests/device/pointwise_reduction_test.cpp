@@ -235,7 +235,7 @@ TEST_F(PointwiseReductions, OfNegativeZerosTheSumIsZero) {
   for (const float sum : floats_of(launched(host), "y")) EXPECT_EQ(std::bit_cast<std::uint32_t>(sum), 0U);
 }
 
-// By all numbers of ordinary size, of all numbers: the quotient of a reciprocal is corrected.
+// By numbers of ordinary size and others: the product with a reciprocal is corrected.
 TEST_F(PointwiseReductions, QuotientsByWhatARowHasAreExact) {
   constexpr int kRows = 512, kWidth = 256;
   HostOperands host = generated(of_shape(kRows, kWidth, "c: column; y = x / c; m: column; m = max(x)", "f32"));
@@ -243,7 +243,14 @@ TEST_F(PointwiseReductions, QuotientsByWhatARowHasAreExact) {
   auto* const c = reinterpret_cast<float*>(host.data(11));
   Random random(expressions::seed_of_run());
   for (int i = 0; i < kRows * kWidth; ++i) x[i] = static_cast<std::uint32_t>(random.next());
-  for (int i = 0; i < kRows; ++i) c[i] = static_cast<float>(std::ldexp(1 + random.unit(), i % 64 - 25));
+  for (int i = 0; i < kRows; ++i)
+    c[i] = static_cast<float>(std::ldexp(1 + random.unit(), i % 64 - 25)) * (i % 3 == 0 ? -1.0F : 1.0F);
+  // Zeros, and next to the middle between two denormal quotients.
+  for (int i = 0; i < kRows * kWidth; i += 2) {
+    const float half =
+        static_cast<float>(std::ldexp(random.below(64) + 0.5, -149) * static_cast<double>(c[i / kWidth]));
+    x[i] = i % 32 == 0 ? x[i] & 0x80000000U : std::bit_cast<std::uint32_t>(half);
+  }
   const std::vector<float> y = floats_of(launched(host), "y");
   for (int i = 0; i < kRows * kWidth; ++i) {
     const float want = std::bit_cast<float>(x[i]) / c[i / kWidth];

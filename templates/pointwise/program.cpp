@@ -17,7 +17,6 @@ namespace {
 
 using expression::Kind;
 using expression::Node;
-using expression::Op;
 using expression::Parsed;
 using expression::Program;
 

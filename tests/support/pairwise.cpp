@@ -1,9 +1,12 @@
 #include "support/pairwise.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 
@@ -38,10 +41,43 @@ std::string joint_setting(const std::string& problem, std::initializer_list<std:
   return joint;
 }
 
+// How many numbers a list has, and which kinds of them. Other words stay as they are.
+std::string kinds_of(std::string_view value) {
+  const std::vector<std::string_view> entries = split(value, ',');
+  std::set<std::string> kinds;
+  for (const std::string_view entry : entries) {
+    const auto number = parse_integer(entry);
+    kinds.insert(number ? kind_of(*number) : std::string(entry));
+  }
+  std::string text = entries.size() == 1 ? "" : entries.size() < 4 ? cat(entries.size(), " of") : "many of";
+  for (const std::string& kind : kinds) text += cat(text.empty() ? "" : " ", kind);
+  return text;
+}
+
+enum class Group {
+  size,        // a number of the problem: an extent, a stride, …, or a list of them
+  activation,  // code of its own, which only the arithmetic around it is compiled together with
+  arithmetic,
+  other,
+};
+
+Group group_of(std::string_view name, std::string_view value) {
+  constexpr std::string_view kArithmetic[] = {"dtype", "pass", "rounding", "prologue", "op"};
+  if (parse_integer(value.substr(0, value.find(',')))) return Group::size;
+  if (name == "activation") return Group::activation;
+  return std::count(std::begin(kArithmetic), std::end(kArithmetic), name) != 0 ? Group::arithmetic : Group::other;
+}
+
 struct Setting {
   std::string text;
-  bool size = false;  // an extent or a stride
+  Group group = Group::other;
 };
+
+// Code is chosen by one number of a problem with a type, a mode or a config, not by two numbers.
+bool is_paired(Group a, Group b) {
+  if (a == Group::activation || b == Group::activation) return a == Group::arithmetic || b == Group::arithmetic;
+  return a != Group::size || b != Group::size;
+}
 
 std::vector<Setting> settings_of(const Case& c) {
   std::vector<Setting> settings = {{cat("offset=", c.offset)},
@@ -51,9 +87,8 @@ std::vector<Setting> settings_of(const Case& c) {
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string_view name = word.substr(0, equals), value = word.substr(equals + 1);
-    const bool extent = is_extent(name, value);
-    settings.push_back({extent ? cat(name, "=", kind_of(parse_integer(value).value_or(0))) : std::string(word),
-                        extent || name.ends_with("stride")});
+    const Group group = group_of(name, value);
+    settings.push_back({group == Group::size ? cat(name, "=", kinds_of(value)) : std::string(word), group});
   }
   for (const std::string_view change : split(c.config, ',')) settings.push_back({std::string(change)});
   for (const std::string_view number : split(c.scalars, ' ')) settings.push_back({std::string(number)});
@@ -91,18 +126,17 @@ class Pairs {
   const std::vector<std::size_t>& cases_with(std::uint32_t pair) const { return cases_[pair]; }
 
  private:
-  // Not of two extents or strides: code is chosen by one of them with a type, a mode or a config.
   std::vector<std::uint32_t> pairs_of(const Case& c) {
-    std::vector<std::pair<std::uint32_t, bool>> settings;
-    for (const Setting& setting : settings_of(c)) settings.emplace_back(settings_.of(setting.text), setting.size);
+    std::vector<std::pair<std::uint32_t, Group>> settings;
+    for (const Setting& setting : settings_of(c)) settings.emplace_back(settings_.of(setting.text), setting.group);
     std::sort(settings.begin(), settings.end());
     settings.erase(std::unique(settings.begin(), settings.end()), settings.end());
     std::vector<std::uint32_t> pairs;
     for (std::size_t i = 0; i < settings.size(); ++i) {
       for (std::size_t j = i + 1; j < settings.size(); ++j) {
-        const auto& [a, a_is_size] = settings[i];
-        const auto& [b, b_is_size] = settings[j];
-        if (!(a_is_size && b_is_size)) pairs.push_back(pairs_.of(std::uint64_t{a} << 32 | b));
+        const auto& [a, a_group] = settings[i];
+        const auto& [b, b_group] = settings[j];
+        if (is_paired(a_group, b_group)) pairs.push_back(pairs_.of(std::uint64_t{a} << 32 | b));
       }
     }
     return pairs;

@@ -1,5 +1,5 @@
-// Selects a small subset of a case table that covers every pair of settings that occurs together in the table,
-// but for two extents or strides.
+// Selects a small subset of a case table that covers the pairs of settings that occur together in the table: not those
+// of two numbers, and of an activation only those with the arithmetic around it.
 #ifndef QUERN_TESTS_SUPPORT_PAIRWISE_H_
 #define QUERN_TESTS_SUPPORT_PAIRWISE_H_
 
@@ -17,7 +17,8 @@ struct Cover {
 };
 
 // Greedy: always takes the case with the most pairs that are not covered yet. A setting is a field with its value,
-// extents by their kind (0, 1, odd, a multiple of 8, …), or a property of the case.
+// numbers by their kind (0, 1, odd, a multiple of 8, …) and lists by the kinds that they have, or a property of the
+// case.
 Cover pairwise(const std::vector<Case>& table, std::size_t limit);
 
 // The case with smaller extents, so that it takes milliseconds on the CPU; odd extents stay odd, and multiples of 8

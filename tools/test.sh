@@ -15,12 +15,12 @@ usage: tools/test.sh [STAGE…]     all of them when none is named
   format     clang-format
   unit       no GPU, no NVRTC
   store      the image store with many processes, kills and losses of power; all sizes: tools/store_full.sh
-  compile    every family through NVRTC, a third of the long lists, a sixth of the slow ones; QUERN_TEST_STRIDE=1 for all
+  compile    every family through NVRTC, a sixth of the long lists, a twelfth of the slow ones; QUERN_TEST_STRIDE=1 for all
   host       every kernel on the CPU, by the host driver
   docs       the commands, listings, examples, links and names of every page and help text
   consumer   host applications against the installed package, add_subdirectory, pkg-config and what cpack makes
   gpu        the kernels on a GPU; skipped where there is none
-  compile12  a fifth and a tenth of them with the newest NVRTC of CUDA 12
+  compile12  a twentieth and a fortieth of them with the newest NVRTC of CUDA 12
   asan       the unit, store and host tiers under AddressSanitizer and UndefinedBehaviorSanitizer; not every kernel again
   tsan       the tests of the unit tier that start threads, under ThreadSanitizer
   fuzz       the readers of files: the kept inputs, then libFuzzer for 5 s each; tools/fuzz.sh does it for longer
@@ -67,7 +67,7 @@ stage_tiers() {
   local arrays
   arrays=$(python_test_wheels) || fail "could not get the wheels of NumPy and ml_dtypes"
   export PYTHONPATH=$arrays
-  QUERN_TEST_STRIDE=${QUERN_TEST_STRIDE:-3} tier "$(chosen_tiers '|')"
+  QUERN_TEST_STRIDE=${QUERN_TEST_STRIDE:-6} tier "$(chosen_tiers '|')"
 }
 stage_gpu() { tier gpu; }
 stage_compile12() {
@@ -78,7 +78,7 @@ stage_compile12() {
   # What does not use NVRTC has run in the tier. Nor do counts of images depend on it: they are of keys, and what the
   # tests named here compile are forms that the long lists have.
   local same='HostCompile.*:*ShareImages:*FewImages:*TwoImages'
-  export QUERN_NVRTC=$nvrtc QUERN_TEST_STRIDE=5 GTEST_FILTER=-$same
+  export QUERN_NVRTC=$nvrtc QUERN_TEST_STRIDE=20 GTEST_FILTER=-$same
   tests_of dev '^compile_[0-9]+$'
 }
 # The sanitizers of GCC up to 13 take a thread-local block of a loaded library that happens to begin 16 bytes into a

@@ -175,8 +175,8 @@ TEST_F(MoeCompile, RowsAndTheirNumbersAreReadInWideAccesses) {
   EXPECT_EQ(accesses(gradient, 0, false, 16), 2 * 4 + 2 * 4) << "the token's gradient, and a row";
   EXPECT_EQ(accesses(gradient, 0, true, 16), 4);
   const Compiled reorder = compile("chunk_sort hidden=7168", "sm_90a");
-  EXPECT_EQ(accesses(reorder, 0, false, 16), 4 + 4) << "the first part, and the next one";
-  EXPECT_EQ(accesses(reorder, 0, true, 16), 4);
+  EXPECT_EQ(accesses(reorder, 0, false, 16), 2 + 2) << "the first part, and the next one";
+  EXPECT_EQ(accesses(reorder, 0, true, 16), 2);
 }
 
 }  // namespace

@@ -101,15 +101,15 @@ TEST(ChunkSortLaunch, HasBlocksOfConsecutivePartsAndATable) {
     const AnyProblem p = test::problem("chunk_sort " + text);
     const Launch launch = default_launch(p);
     const auto params = test::params_of<moe::Params>(launch);
-    const std::uint64_t of_block = std::uint64_t{launch.block[0]} / 32 * params.group_parts;
+    const std::uint64_t of_block = std::uint64_t{launch.block[0]} / 4 * params.group_parts;  // groups of four lanes
     EXPECT_EQ(launch.grid[0], (params.all_parts + of_block - 1) / of_block) << text;
     return params.group_parts;
   };
   EXPECT_EQ(group_parts("rows=1000000 hidden=7168 chunks=64"), 4U);
   EXPECT_EQ(group_parts("rows=1000000 hidden=7168 chunks=65"), 8U) << "a longer table";
   EXPECT_EQ(group_parts("rows=1000000 hidden=7168 chunks=4096"), 8U);
-  EXPECT_EQ(group_parts("rows=2112 hidden=4096 chunks=32"), 2U) << "8 blocks a multiprocessor";
-  EXPECT_EQ(group_parts("rows=2111 hidden=4096 chunks=32"), 1U);
+  EXPECT_EQ(group_parts("rows=2112 hidden=4096 chunks=32"), 4U) << "8 blocks a multiprocessor";
+  EXPECT_EQ(group_parts("rows=2111 hidden=4096 chunks=32"), 3U);
   EXPECT_EQ(group_parts("rows=1 hidden=7168 chunks=32"), 1U);
 }
 

@@ -109,7 +109,7 @@ class CInterface : public HostTest {
 #if QUERN_ADDRESS_SANITIZER
 constexpr std::size_t kCasesOfFamily = 1;
 #else
-constexpr std::size_t kCasesOfFamily = 5;
+constexpr std::size_t kCasesOfFamily = 3;
 #endif
 
 // As many cases as hold the most pairs of settings of a family.

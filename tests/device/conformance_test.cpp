@@ -23,9 +23,9 @@
 namespace quern::test {
 namespace {
 
-// The most cases of a family, so that all families together take some minutes: below 800 images, 30 under sanitizers.
+// The most cases of a family, so that all families together take some minutes: below 500 images, 20 under sanitizers.
 #if QUERN_ADDRESS_SANITIZER
-constexpr std::size_t kMostCases = 12;
+constexpr std::size_t kMostCases = 8;
 #else
 constexpr std::size_t kMostCases = 540;
 #endif

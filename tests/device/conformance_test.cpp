@@ -23,9 +23,9 @@
 namespace quern::test {
 namespace {
 
-// The most cases of a family, so that all families together take some minutes: below 500 images, 20 under sanitizers.
+// The most cases of a family, so that all families together take some minutes: below 500 images, ten under sanitizers.
 #if QUERN_ADDRESS_SANITIZER
-constexpr std::size_t kMostCases = 8;
+constexpr std::size_t kMostCases = 4;
 #else
 constexpr std::size_t kMostCases = 540;
 #endif

@@ -75,7 +75,7 @@ std::int64_t blocks_for(std::int64_t groups, std::int64_t threads, std::int64_t 
 }
 
 std::int64_t shared_bytes_of(const Movement& m, const Config& c, std::int64_t threads) {
-  if (m.form == Form::reorder) return (3 * m.chunks + 1 + 32) * 4;  // see chunks.cuh
+  if (m.form == Form::reorder) return (m.chunks + 1 + 32) * 8;  // see chunks.cuh and many_chunks.cuh
   if (scales_rows(m)) return c[kWarps] > 1 ? std::int64_t{4} * c[kWarps] : 0;
   return has_gradient(m) ? threads / c[kLanes] / c[kWarps] * parts_of(m, c) * m.topk * 4 : 0;
 }
@@ -87,13 +87,20 @@ std::int64_t most_threads(const Config& c) {
   return takes_registers ? std::max(128, 32 * c[kWarps]) : common::kMaxThreads;
 }
 
+// Chunks of a thread that makes a table of many: as many as a block of 512 needs. Four take 16 registers fewer.
+std::int64_t thread_chunks(const Movement& m) { return m.chunks > 4 * common::kMaxThreads ? 8 : 4; }
+
+// Each thread of a block has a part in making the table of chunks.
+std::int64_t least_threads(const Movement& m) {
+  if (m.form != Form::reorder) return 32;
+  return std::max<std::int64_t>(power_of_two_from(divide_up(m.chunks, thread_chunks(m))), 32);
+}
+
 // Smaller blocks where a problem would leave multiprocessors idle. Several warps of a team are a block.
 std::int64_t threads_for(const Movement& m, const Config& c, const DeviceModel& model, std::int64_t groups) {
   if (c[kWarps] > 1) return std::int64_t{32} * c[kWarps];
-  // A thread makes the table of few chunks.
-  const std::int64_t least =
-      m.form == Form::reorder ? std::clamp<std::int64_t>(power_of_two_from(m.chunks / 8), 32, 512) : 32;
-  std::int64_t threads = std::min<std::int64_t>(c[kThreads], most_threads(c));
+  const std::int64_t least = least_threads(m);
+  std::int64_t threads = std::max(std::min<std::int64_t>(c[kThreads], most_threads(c)), least);
   while (threads > least && (blocks_for(groups, threads, c[kLanes]) < std::int64_t{2} * model.multiprocessors ||
                              (has_gradient(m) && shared_bytes_of(m, c, threads) > kMostSumBytes)))
     threads /= 2;
@@ -280,6 +287,8 @@ void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
   if (m.form == Form::reorder) {
     spec.flag("backward", m.backward);
     spec.type("Index", common::spec_type(m.index));
+    if (m.chunks > kFewChunks) spec.integer("thread_chunks", thread_chunks(m));
+    spec.part(m.chunks > kFewChunks ? "moe/many_chunks.cuh" : "moe/few_chunks.cuh");
   }
   if (!moves_bits(m) || quantizes(m) || has_factors(m)) {
     spec.header(quantizes(m) ? "common/scaling.cuh" : "common/numbers.cuh");

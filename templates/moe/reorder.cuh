@@ -1,4 +1,5 @@
-// Each row is moved to one other row, as its chunk says, or back.
+// Each row is moved to one other row, as its chunk says, or back. Before it: make_table of few_chunks.cuh or of
+// many_chunks.cuh.
 #ifndef QUERN_MOE_REORDER_CUH_
 #define QUERN_MOE_REORDER_CUH_
 

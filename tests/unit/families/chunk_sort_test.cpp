@@ -115,9 +115,11 @@ TEST(ChunkSortLaunch, HasBlocksOfConsecutivePartsAndATable) {
 
 TEST(ChunkSortLaunch, HasRoomForItsTable) {
   const AnyProblem p = test::problem("chunk_sort rows=1000000 hidden=7168 chunks=64");
-  EXPECT_EQ(default_launch(p).shared_bytes, 4 * (3 * 64 + 1 + 32));
+  EXPECT_EQ(default_launch(p).shared_bytes, 8 * (64 + 1 + 32));
   const AnyProblem few = test::problem("chunk_sort rows=8 hidden=7168 chunks=2048");
-  EXPECT_EQ(default_launch(few).block[0], 256) << "8 chunks of the table a thread";
+  EXPECT_EQ(default_launch(few).block[0], 512) << "4 chunks of the table a thread";
+  const AnyProblem most = test::problem("chunk_sort rows=8 hidden=7168 chunks=4096");
+  EXPECT_EQ(default_launch(most).block[0], 512) << "no kernel may have more threads";
   const AnyProblem none = test::problem("chunk_sort rows=0");
   EXPECT_TRUE(default_launch(none).empty);
 }

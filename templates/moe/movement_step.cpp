@@ -328,8 +328,11 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
   params.parts = static_cast<unsigned>(parts);
   params.by_parts = common::make_divisor(static_cast<std::uint64_t>(parts));
   set_pads(m, parts, pad_blocks, params);
-  if (moves_scales(m))
-    params.scale_vectors = static_cast<unsigned>(scales_of_row(m) * bytes(scale_type(m)) / scale_access(m, c));
+  if (moves_scales(m)) {
+    const std::int64_t vectors = scales_of_row(m) * bytes(scale_type(m)) / scale_access(m, c);
+    params.scale_vectors = static_cast<unsigned>(vectors);
+    params.part_scales = static_cast<unsigned>(divide_up(vectors, parts));
+  }
   params.all_parts = static_cast<std::uint64_t>(groups);
   params.capacity = static_cast<unsigned>(capacity_of(m));
   params.experts = static_cast<unsigned>(m.rules.experts);

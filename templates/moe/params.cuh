@@ -56,6 +56,7 @@ struct Params {
   unsigned long long all_parts;  // of all rows
   unsigned chunks;
   unsigned group_parts;  // that a group of lanes moves
+  unsigned part_scales;  // vectors of scales that move with a part
 };
 
 }  // namespace quern::moe

@@ -24,16 +24,28 @@ QUERN_DEVICE PartRange parts_of_group(const Params& p) {
   return {first + threadIdx.x / kLanes, end < p.all_parts ? end : p.all_parts, groups};
 }
 
-// The vectors of a part that a thread holds in registers, and the probability of the part's row.
+// What a thread holds in registers of a part, and the probability of the part's row.
 struct LoadedPart {
   Part part;
   u32 moved;  // backward: where the row comes from
   Vector<kVector> values[kUnroll];
+  Vector<kScaleVector> scales;  // the first of this thread
   ProbBits prob;
 };
 
 // Whether this thread moves the number of the part's row.
 QUERN_DEVICE bool has_prob(const Part& part) { return spec::prob_bytes != 0 && part.of_row == 0 && lane() == 0; }
+
+// The scales that move with a part: as many as with each other part of its row.
+struct PartScales {
+  u32 column;  // of this thread's first; the others are kLanes apart
+  u32 end;
+};
+
+QUERN_DEVICE PartScales scales_of(const Params& p, const Part& part) {
+  const u32 first = part.of_row * p.part_scales, end = first + p.part_scales;
+  return {first + lane(), end < p.scale_vectors ? end : p.scale_vectors};
+}
 
 // Sizes may be wrong: rows outside of the matrix are neither read nor written.
 QUERN_DEVICE LoadedPart load_part(const Params& p, u64 number, u64 end) {
@@ -50,13 +62,19 @@ QUERN_DEVICE LoadedPart load_part(const Params& p, u64 number, u64 end) {
     const u32 column = loaded.part.column_of(i);
     if (column < p.vectors) loaded.values[i] = load<kVector, kLoad>(vector_at(p, p.source, from, column));
   }
+  if constexpr (kScales) {
+    const PartScales mine = scales_of(p, loaded.part);
+    if (mine.column < mine.end) loaded.scales = load_scales(p, from, mine.column);
+  }
   if (has_prob(loaded.part)) loaded.prob = load<kProb, LoadHint::keep>(prob_at(p.probs, from));
   return loaded;
 }
 
-QUERN_DEVICE void move_scales(const Params& p, u32 from, u32 to) {
+QUERN_DEVICE void store_part_scales(const Params& p, const LoadedPart& loaded, u32 from, u32 to) {
+  const PartScales mine = scales_of(p, loaded.part);
+  if (mine.column < mine.end) store_scales(p, to, mine.column, loaded.scales);
 #pragma unroll 1
-  for (u32 column = lane(); column < p.scale_vectors; column += kLanes)
+  for (u32 column = mine.column + kLanes; column < mine.end; column += kLanes)
     store_scales(p, to, column, load_scales(p, from, column));
 }
 
@@ -71,9 +89,7 @@ QUERN_DEVICE void store_part(const Params& p, const LoadedPart& loaded) {
     if (column < p.vectors) store<kVector, kStore>(vector_at(p, p.out, to, column), loaded.values[i]);
   }
   if (has_prob(part)) store<kProb>(prob_at(p.out_probs, to), loaded.prob);
-  if constexpr (kScales) {
-    if (part.of_row == 0) move_scales(p, from, to);
-  }
+  if constexpr (kScales) store_part_scales(p, loaded, from, to);
 }
 
 // The next part is loaded before a part is stored. Forward, where a row comes from does not depend on the table: the

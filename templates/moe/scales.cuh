@@ -1,4 +1,5 @@
-// Scales that move with the rows, of any type: bytes. The group of a row's first part moves them all.
+// Scales that move with the rows, of any type: bytes. In a dispatch the group of a row's first part moves
+// them all, in a reorder each part some.
 #ifndef QUERN_MOE_SCALES_CUH_
 #define QUERN_MOE_SCALES_CUH_
 

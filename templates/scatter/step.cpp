@@ -57,11 +57,29 @@ std::int32_t unroll_without_order(const Scatter& p, const DeviceModel& model, co
   return few_slots(p, model, c, 1024) || (is_ragged(c) && adds(p)) ? 1 : 2;
 }
 
+// Of rows that nearly all are cleared, fewer accesses of a lane where the end of a row would leave more than an eighth
+// of the lanes without any: on an H200 152764 rows of 2064 bytes with 221 indices take 99.9 us with one, 115.1 with
+// four. Of rows that are read four stay better: 65536 of as many bytes 84.2 us, with one 92.0.
+std::int64_t accesses_of_cleared(const Scatter& p, const Config& c, std::int64_t most) {
+  const std::int64_t columns = columns_of(p, c);
+  const auto taken = [&](std::int64_t unroll) { return divide_up(columns, c[kLanes] * unroll) * c[kLanes] * unroll; };
+  std::int64_t unroll = most;
+  for (std::int64_t fewer = most / 2; fewer >= 1; fewer /= 2) {
+    if (8 * taken(fewer) < 7 * taken(unroll)) unroll = fewer;
+  }
+  return unroll;
+}
+
+bool clears_most(const Scatter& p) {
+  return zeroes(p) && p.rows != kOpen && p.count != kOpen && 16 * p.count <= p.rows;
+}
+
 // Copies read several vectors of a row at once (of a ragged one fewer: each is two), sums several rows.
 std::int32_t unroll_with_order(const Scatter& p, const Config& c) {
   if (adds(p)) return 1;
   const std::int64_t of_lane = divide_up(columns_of(p, c), c[kLanes]);
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(power_of_two_from(of_lane), 1, is_ragged(c) ? 2 : 4));
+  const std::int64_t unroll = std::clamp<std::int64_t>(power_of_two_from(of_lane), 1, is_ragged(c) ? 2 : 4);
+  return static_cast<std::int32_t>(clears_most(p) ? accesses_of_cleared(p, c, unroll) : unroll);
 }
 
 // Enough positions for a warp that it reads its neighbors' rarely, but so few that all multiprocessors have work.

@@ -196,6 +196,14 @@ TEST(ScatterVariants, GiveAWarpFewPositionsWhereThereAreFew) {
   EXPECT_EQ(parameter("scatter order=given width=2048", "unroll"), 4);
 }
 
+// Rows of 129 accesses: four of each of 32 lanes twice, one five times.
+TEST(ScatterVariants, LeaveFewLanesIdleWhereNearlyAllRowsAreCleared) {
+  const std::string rows = "scatter order=given rows=152764 width=1032 dtype=f16 rest=zero count=";
+  EXPECT_EQ(parameter(rows + "221", "unroll"), 1);
+  EXPECT_EQ(parameter(rows + "152764", "unroll"), 4) << "rows that are read";
+  EXPECT_EQ(parameter("scatter order=given rows=152764 width=1024 rest=zero count=221", "unroll"), 4);
+}
+
 std::vector<std::int64_t> scatter_indices(const std::string& text, std::uint64_t seed) {
   const AnyProblem p = test::problem(text);
   std::vector<std::int64_t> rows(static_cast<std::size_t>(test::as<Scatter>(p).count));

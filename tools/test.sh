@@ -23,7 +23,7 @@ usage: tools/test.sh [STAGE…]     all of them when none is named
   compile12  a twentieth and a fortieth of them with the newest NVRTC of CUDA 12
   asan       the unit, store and host tiers under AddressSanitizer and UndefinedBehaviorSanitizer; not every kernel again
   tsan       the tests of the unit tier that start threads, under ThreadSanitizer
-  fuzz       the readers of files: the kept inputs, then libFuzzer for 5 s each; tools/fuzz.sh does it for longer
+  fuzz       the readers of files: the kept inputs, then libFuzzer for 2 s each; tools/fuzz.sh does it for longer
   tidy       clang-tidy
 TEXT
 }
@@ -95,13 +95,18 @@ stage_asan() {
   kernels+=':MoeMovementOnDevice.*:MoeMapOnDevice.*:Mxfp8Sums.APlanSays*:Mxfp8Sums.AWorkspace*:Mxfp8Matrices.*:Mxfp8Groups.*'
   kernels+=':EmbeddingBackwardOnDevice.*:EmbeddingWideKeys.*:EmbeddingLengths.*:PointwisePrograms.*:PointwiseReductions.*'
   kernels+=':PointwiseScales.*:HostAccesses.AlignedForms*'
-  export GTEST_FILTER=-$kernels:RopeImages.*
+  # Nor searches and scans that are long, and the same code again and again.
+  local long='Replay.TheDefaultStrategy*:Search.WhatGoesDownhill*:Report.StaysSmall*:Prewarm.TheKeysAreThoseOfTheLiveDevice'
+  long+=':RuntimeRecords.ThePrewarmedKeys*:RopePrecision.*:ActivationValues.*:ConcatOnDevice.TheSplitOfAConcat*'
+  export GTEST_FILTER=-$kernels:RopeImages.*:$long
   tests_of asan '^(unit_[0-9]+|store|host_[0-9]+)$'  # not the command's tests: it is not built here
 }
 stage_tsan() {
   need "${sanitizer_packages[@]}"
   export TSAN_OPTIONS=halt_on_error=1:$no_tls_guess
   build tsan quern_unit
+  # Not what goes through every problem of the benchmarks, one after another.
+  export GTEST_FILTER=-Prewarm.TheKeysAreThoseOfTheLiveDevice:RuntimeRecords.ThePrewarmedKeys*
   tests_of tsan '^unit_[0-9]+$'
 }
 # tests_of PRESET TESTS
@@ -109,7 +114,7 @@ tests_of() { ctest --test-dir "build/$1" --tests-regex "$2" --no-tests=error --v
 stage_fuzz() {
   need "${sanitizer_packages[@]}"
   build fuzz quern_fuzz
-  tools/fuzz.sh build/fuzz $((5 * $(nproc)))
+  tools/fuzz.sh build/fuzz $((2 * $(nproc)))
 }
 stage_tidy() {
   local clang_tidy

@@ -6,6 +6,7 @@
 #include "driver/stream.h"
 #include "quern/quern.h"
 #include "support/device.h"
+#include "testbench/comparison.h"
 #include "testbench/operands.h"
 
 namespace quern::test {

@@ -11,6 +11,7 @@
 #include "driver/stream.h"
 #include "quern/families.h"
 #include "support/device.h"
+#include "testbench/comparison.h"
 #include "testbench/operands.h"
 
 namespace quern::test {

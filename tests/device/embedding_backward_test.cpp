@@ -12,6 +12,7 @@
 #include "driver/stream.h"
 #include "quern/quern.h"
 #include "support/replay.h"
+#include "testbench/comparison.h"
 #include "testbench/operands.h"
 
 namespace quern::test {

@@ -10,6 +10,7 @@
 #include "embedding/lookup.h"
 #include "quern/embedding.h"
 #include "support/replay.h"
+#include "testbench/comparison.h"
 #include "testbench/operands.h"
 
 namespace quern::test {

@@ -7,6 +7,7 @@
 #include "quern/families.h"
 #include "support/device.h"
 #include "support/test_kernel.h"
+#include "testbench/comparison.h"
 #include "testbench/operands.h"
 
 namespace quern::test {

@@ -14,6 +14,7 @@
 #include "support/device.h"
 #include "support/has.h"
 #include "support/scales_128x4.h"
+#include "testbench/comparison.h"
 #include "testbench/operands.h"
 
 namespace quern::test {

@@ -8,6 +8,7 @@
 #include "driver/device.h"
 #include "plan/problem.h"
 #include "support/taken.h"
+#include "testbench/comparison.h"
 #include "testbench/operands.h"
 
 namespace quern::test {

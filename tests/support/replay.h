@@ -10,6 +10,7 @@
 
 #include "driver/stream.h"
 #include "support/device.h"
+#include "testbench/comparison.h"
 #include "testbench/operands.h"
 
 namespace quern::test {

@@ -1,4 +1,5 @@
 #include "tuner/evaluate/correctness_check.h"
+#include "testbench/comparison.h"
 
 #include <algorithm>
 #include <array>

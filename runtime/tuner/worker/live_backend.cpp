@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "plan/plan_state.h"
+#include "testbench/comparison.h"
 #include "testbench/operands.h"
 
 namespace quern {

@@ -1,4 +1,5 @@
 #include "testbench/operands.h"
+#include "testbench/comparison.h"
 
 #include <gtest/gtest.h>
 

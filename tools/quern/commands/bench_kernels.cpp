@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "commands/bench.h"
 #include "io/subject.h"
+#include "testbench/comparison.h"
 #include "testbench/copy_floor.h"
 #include "testbench/device_case.h"
 #include "testbench/null_driver.h"

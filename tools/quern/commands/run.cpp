@@ -15,6 +15,7 @@
 #include "io/subject.h"
 #include "plan/plan_state.h"
 #include "plan/problem.h"
+#include "testbench/comparison.h"
 #include "testbench/device_case.h"
 
 namespace quern::tool {

@@ -266,6 +266,10 @@ struct Family {
   // The plain reference: reads and writes host memory through the arguments' pointers.
   void (*reference)(const void* problem, const void* args);
   Tolerance (*tolerance)(const void* problem, int operand, int entry);
+  // What an element may differ besides, because of the operands' values: where a function's slope is nearly zero, say,
+  // and a large factor multiplies its error. Writes a number for each element of an output, in the order of memory,
+  // with what lies between rows. `args` are the reference's. Returns false if the tolerance is all; null: always.
+  bool (*allowance)(const void* problem, const void* args, int operand, int entry, double* of_elements);
   // The fewest bytes that must move. Reads at random places move whole half-lines of 64 bytes on sm_90, those that
   // several reads share once.
   std::int64_t (*bytes)(const void* problem);
@@ -303,6 +307,9 @@ struct Erase {
       return F::tolerance(problem(p), o, e);
     else
       return F::tolerance(problem(p), o);
+  }
+  static bool allowance(const void* p, const void* a, int o, int e, double* of_elements) {
+    return F::allowance(problem(p), *static_cast<const Args*>(a), o, e, of_elements);
   }
   static std::int64_t bytes(const void* p) { return F::bytes(problem(p)); }
   // A family without lists omits `entry`; one whose data depend on no number of the launch omits `args`.
@@ -404,6 +411,11 @@ template <class F>
 struct HasDraws<F, std::void_t<decltype(F::kDraws)>> : std::true_type {};
 
 template <class F, class = void>
+struct HasAllowance : std::false_type {};
+template <class F>
+struct HasAllowance<F, std::void_t<decltype(&F::allowance)>> : std::true_type {};
+
+template <class F, class = void>
 struct HasExtentRules : std::false_type {};
 template <class F>
 struct HasExtentRules<F, std::void_t<decltype(&F::check_extents)>> : std::true_type {};
@@ -453,6 +465,7 @@ Family make_family() {
   if constexpr (detail::HasExtentRules<F>::value) f.check_extents = &E::check_extents;
   f.reference = &E::reference;
   f.tolerance = &E::tolerance;
+  if constexpr (detail::HasAllowance<F>::value) f.allowance = &E::allowance;
   f.bytes = &E::bytes;
   f.generate = &E::generate;
   return f;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <vector>
 
 #include "base/text.h"
 #include "common/host_types.h"
@@ -77,9 +79,25 @@ void compare_gaps(const std::string& operand, const Layout& layout, const std::b
   });
 }
 
+// What elements of an operand may differ besides. It takes a second reference, so it is asked for where the tolerance
+// does not suffice.
+class Allowance {
+ public:
+  Allowance(const HostOperands& expected, int operand) : expected_(expected), operand_(operand) {}
+  double at(std::int64_t offset) {
+    if (!made_) made_ = expected_.allowance(operand_);
+    return made_->empty() ? 0 : (*made_)[static_cast<std::size_t>(offset)];
+  }
+
+ private:
+  const HostOperands& expected_;
+  const int operand_;
+  std::optional<std::vector<double>> made_;
+};
+
 template <class T>
 void compare_floats(const std::string& operand, const Layout& layout, const Tolerance& tolerance, const std::byte* got,
-                    const std::byte* expected, Comparison& result) {
+                    const std::byte* expected, Allowance& allowance, Comparison& result) {
   const T* a = reinterpret_cast<const T*>(got);
   const T* b = reinterpret_cast<const T*>(expected);
   for_each_run(layout, [&](std::int64_t offset, std::int64_t count, std::int64_t first) {
@@ -90,6 +108,7 @@ void compare_floats(const std::string& operand, const Layout& layout, const Tole
       if (off <= tolerance.ulps || !result.equal) continue;
       const auto left = static_cast<double>(common::to_compute(a[offset + i]));
       const auto right = static_cast<double>(common::to_compute(b[offset + i]));
+      if (const double allowed = allowance.at(offset + i); allowed > 0 && std::abs(left - right) <= allowed) continue;
       note(result, off, cat(name_of(operand, layout, first + i), ": ", left, " instead of ", right));
     }
   });
@@ -115,8 +134,9 @@ Comparison compare(const HostOperands& got, const HostOperands& expected) {
     if (!info(layout.dtype).is_float || tolerance.bitwise) {
       compare_bytes(operand, layout, got.data(i), expected.data(i), result);
     } else {
+      Allowance allowance(expected, i);
       common::with_float(layout.dtype, [&](auto x) {
-        compare_floats<decltype(x)>(operand, layout, tolerance, got.data(i), expected.data(i), result);
+        compare_floats<decltype(x)>(operand, layout, tolerance, got.data(i), expected.data(i), allowance, result);
       });
     }
   }

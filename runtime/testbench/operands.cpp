@@ -213,7 +213,22 @@ HostOperands HostOperands::reference(const AnyArgs& scalars) const {
     args.set_operand(which.operand, result.data(i), kOpen, which.entry);
   }
   family_->reference(problem(), args.data());
+  result.numbers_ = std::make_shared<const AnyArgs>(scalars);
   return result;
+}
+
+std::vector<double> HostOperands::allowance(int operand) const {
+  if (family_->allowance == nullptr || numbers_ == nullptr) return {};
+  AnyArgs args = *numbers_;
+  args.set_extents(problem());
+  for (int i = 0; i < size(); ++i) {
+    const OperandEntry& each = entries_[static_cast<std::size_t>(i)];
+    args.set_operand(each.operand, data(i), kOpen, each.entry);
+  }
+  const OperandEntry& which = entries_[static_cast<std::size_t>(operand)];
+  std::vector<double> made(static_cast<std::size_t>(bytes(operand) / quern::bytes(layout(operand).dtype)));
+  const bool some = family_->allowance(problem(), args.data(), which.operand, which.entry, made.data());
+  return some ? made : std::vector<double>();
 }
 
 DeviceOperands::DeviceOperands(const Driver& driver, const HostOperands& host, int offset_elements, Guards guards)

@@ -63,6 +63,9 @@ class HostOperands {
   void generate(std::uint64_t seed, bool wild, const AnyArgs& scalars);
   // Runs the reference on the inputs and returns its outputs; this object is not changed.
   HostOperands reference(const AnyArgs& scalars) const;
+  // Of what `reference` returned: the family's allowance for each element of an output, in the order of memory. Empty:
+  // there is none.
+  std::vector<double> allowance(int operand) const;
 
   int size() const { return static_cast<int>(entries_.size()); }
   const std::vector<OperandEntry>& entries() const { return entries_; }
@@ -86,6 +89,7 @@ class HostOperands {
   std::vector<OperandEntry> entries_;
   std::vector<Layout> layouts_;
   std::vector<std::vector<std::byte>> memory_;
+  std::shared_ptr<const AnyArgs> numbers_;  // of the launch that the reference is of
 };
 
 // Device copies. Each operand starts `offset_elements` elements past a 256-byte boundary. With guard bands there are

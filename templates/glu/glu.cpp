@@ -387,6 +387,9 @@ struct GluFamily {
   static void reference(const Glu& p, const Args& a) { glu::reference(p, a); }
 
   static Tolerance tolerance(const Glu& p, int operand) { return glu::tolerance(p, operand); }
+  static bool allowance(const Glu& p, const Args& a, int operand, int, double* of_elements) {
+    return glu::allowance(p, a, operand, of_elements);
+  }
 
   static std::int64_t bytes(const Glu& p) {
     std::int64_t total = 0;

@@ -89,6 +89,7 @@ bool is_same_everywhere(const Glu& one, const GluArgs& a);
 
 // The plain reference.
 void reference(const Glu& p, const GluArgs& a);
+bool allowance(const Glu& p, const GluArgs& a, int operand, double* of_elements);
 
 // Frameworks that have these two activations round every step of them.
 inline bool rounds_steps(const Glu& p) {

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <type_traits>
 #include <vector>
 
 #include "base/parallel.h"
 #include "common/activation_reference.h"
 #include "common/host_types.h"
+#include "expression/error_bound.h"
+#include "glu/checks.h"
 #include "glu/matrix.h"
 #include "glu/quantized.h"
 #include "rows/sums_reference.h"
@@ -82,11 +85,32 @@ class Reference {
     return {round_float(p_.dtype, made.a), round_float(p_.dtype, made.g), made.product};
   }
 
+  // How far another device's gradients in fp32 may be, by the functions of the activation and of its slope: what
+  // multiplies them enlarges their errors.
+  Parts gradient_errors(std::int64_t row, std::int64_t column, const expression::Function& value,
+                        const expression::Function& slope) const {
+    const Element e = element(row, column);
+    const Parts made = gradients(row, column, e);
+    const double of_product = std::abs(product_gradient(row, column)), alpha = static_cast<double>(alpha_);
+    const auto error = [&](const expression::Function& f, double factor, float result) {
+      if (result == 0 && factor != 0) return 0.0F;  // clamped
+      const double off = factor * expression::formula_error(f, static_cast<double>(argument(e.a)), alpha, 0);
+      return static_cast<float>(off + std::abs(static_cast<double>(result)) * 0x1p-22);  // two more roundings
+    };
+    return {error(slope, of_product * std::abs(e.gate), made.a), error(value, of_product, made.g)};
+  }
+
  private:
+  double product_gradient(std::int64_t row, std::int64_t column) const {
+    const auto gradient =
+        static_cast<float>(common::read_float(p_.dtype, a_.gradient.data, row * gradient_stride(p_) + column));
+    return step(static_cast<float>(gradient * scale(row)));
+  }
+
   Parts gradients(std::int64_t row, std::int64_t column, const Element& e) const {
     const auto gradient =
         static_cast<float>(common::read_float(p_.dtype, a_.gradient.data, row * gradient_stride(p_) + column));
-    const double of_product = step(static_cast<float>(gradient * scale(row)));
+    const double of_product = product_gradient(row, column);
     Parts made;
     made.a = static_cast<float>(gradient_of_a(e.a, step(of_product * e.gate)));
     made.g = static_cast<float>(gradient_of_g(e.g, step(of_product * e.activated)));
@@ -302,6 +326,30 @@ bool is_same_everywhere(const Glu& one, const GluArgs& a) {
     const Parts made = exact.gradients(0, 0), other_made = other.gradients(0, 0);
     if (!rounds_alike(one, made.a, other_made.a) || !rounds_alike(one, made.g, other_made.g)) return false;
   }
+  return true;
+}
+
+// Of gradients in fp32, but for gates with a function of their own.
+bool allowance(const Glu& p, const GluArgs& a, int operand, double* of_elements) {
+  const bool of_a = operand == kXGradient, of_g = operand == (is_split(p) ? kGateGradient : kXGradient);
+  if (p.dtype != f32 || is_quantized(p) || p.gating == GluGating::tanh || !(of_a || of_g)) return false;
+  const std::string name = common::kActivationNames[static_cast<int>(p.activation)];
+  const int value = expression::find_function(name, 2), slope = expression::find_function(name + "_slope", 2);
+  if (value < 0 || slope < 0) return false;
+  const Reference reference(p, a);
+  parallel_for(
+      all_rows(p), 1 + (1 << 10) / std::max<std::int64_t>(1, p.width), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t row = begin; row < end; ++row) {
+          for (std::int64_t c = 0; reference.counts(row) && c < p.width; ++c) {
+            const Parts errors =
+                reference.gradient_errors(row, c, expression::kFunctions[value], expression::kFunctions[slope]);
+            const Columns at = columns_of(p, c);
+            double* const line = of_elements + row * x_gradient_stride(p);
+            if (of_a) line[at.a] = static_cast<double>(errors.a);
+            if (of_g) line[at.g] = static_cast<double>(errors.g);
+          }
+        }
+      });
   return true;
 }
 

@@ -28,8 +28,9 @@ void specialize(const Pointwise& p, const Config& config, Spec& spec);
 void launch(const Pointwise& p, const PointwiseArgs& a, const DeviceModel& model, const Config& config, Launch& launch);
 void reference(const Pointwise& p, const PointwiseArgs& a);
 Tolerance tolerance(const Pointwise& p, std::string_view operand);
-// Numbers below 4, one of so many a special one, which may be a NaN: without large factors, whose product with the
-// error of a derivative near 0 has no bound.
+bool allowance(const Pointwise& p, const PointwiseArgs& a, std::string_view operand, double* of_elements);
+// Numbers below 4, one of so many a special one, which may be a NaN: without large factors, whose products with an
+// error make the sums of a gradient say little.
 void generate(const Layout& layout, std::uint64_t rare, bool has_nan, std::uint64_t seed, void* data);
 
 }  // namespace quern::pointwise::backward

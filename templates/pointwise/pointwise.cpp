@@ -379,6 +379,11 @@ struct PointwiseFamily {
     return {narrow ? 1.0 : row.ulps, narrow && p.rounding == Rounding::single ? 0 : row.absolute};
   }
 
+  static bool allowance(const Pointwise& p, const Args& a, int operand, int entry, double* of_elements) {
+    if (is_backward(p)) return backward::allowance(p, a, kOperands[operand].name, of_elements);
+    return has_program(p) && !has_reductions(p) && program::allowance(p, a, entry, of_elements);
+  }
+
   static std::int64_t bytes(const Pointwise& p) {
     if (has_program(p)) return program::bytes(p);
     std::int64_t total = 0;

@@ -26,6 +26,8 @@ void specialize(const Pointwise& p, Spec& spec);
 void launch(const Pointwise& p, const PointwiseArgs& a, const DeviceModel& model, const Config& config, Launch& launch);
 void reference(const Pointwise& p, const PointwiseArgs& a);
 Tolerance tolerance(const Pointwise& p, int output);
+// Of an output in the order of its memory.
+bool allowance(const Pointwise& p, const PointwiseArgs& a, int output, double* of_elements);
 std::int64_t bytes(const Pointwise& p);
 
 }  // namespace quern::pointwise::program

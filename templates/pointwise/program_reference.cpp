@@ -1,6 +1,7 @@
 #include "pointwise/program_reference.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/parallel.h"
 #include "common/host_types.h"
@@ -79,6 +80,33 @@ Tolerance tolerance(const Pointwise& p, int output) {
   if (inexact.all == 0) return {};
   const bool is_f32 = quern::bytes(dtype_of(p, s.entries[s.inputs + output])) == 4;
   return {is_f32 ? 8.0 * inexact.all : 1.0, 0x1p-20 * inexact.in_fp32};
+}
+
+// An activation in double is 1/64 of a unit of 16 bits from the kernel's.
+double Reference::error(const expression::RowErrors& errors, const expression::RowInterpreter<float>& made, int output,
+                        std::int64_t column) const {
+  const expression::Id root = program_.outputs[static_cast<std::size_t>(output)].value;
+  const DType dtype = dtype_of(p_, s_.entries[s_.inputs + output]);
+  const double number = value(made, output, column), off = errors.error(root, column);
+  const bool is_narrow = expression::stores_narrow(program_.tree[root], made_dtype(p_, s_.entries[s_.inputs + output]));
+  const double narrow = is_narrow && off > 0 ? 0x1p-16 * std::abs(number) : 0;
+  return expression::change([&](double x) { return common::round_float(dtype, x); }, number, off + narrow);
+}
+
+bool allowance(const Pointwise& p, const PointwiseArgs& a, int output, double* of_elements) {
+  const Reference reference(p, a);
+  const Entry& entry = reference.summary().entries[reference.summary().inputs + output];
+  parallel_for(p.rows, 1 + (1 << 12) / std::max<std::int64_t>(1, p.width), [&](std::int64_t begin, std::int64_t end) {
+    auto interpreter = reference.interpreter();
+    auto errors = reference.errors(interpreter);
+    for (std::int64_t row = begin; row < end; ++row) {
+      interpreter.evaluate(row);
+      errors.evaluate();
+      for (std::int64_t c = 0; c < p.width; ++c)
+        of_elements[place(entry.spread, p.width, row, c)] = reference.error(errors, interpreter, output, c);
+    }
+  });
+  return true;
 }
 
 }  // namespace quern::pointwise::program

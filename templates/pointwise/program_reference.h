@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "expression/evaluate.h"
+#include "expression/error_bound.h"
 #include "pointwise/program.h"
 
 namespace quern::pointwise::program {
@@ -22,10 +22,16 @@ class Reference {
   // For one thread. `add` adds up a row.
   expression::RowInterpreter<float> interpreter(expression::RowInterpreter<float>::Add add = {}) const;
 
+  // Of what that interpreter evaluates.
+  expression::RowErrors errors(const expression::RowInterpreter<float>& made) const { return {program_, made}; }
+
   bool has_scales(int output) const { return program::has_scales(p_, s_.entries[s_.inputs + output]); }
 
   // Of the row that was evaluated: an output's number before the store, and its store at [row, column].
   double value(const expression::RowInterpreter<float>& made, int output, std::int64_t column) const;
+  // How far another device's may be from the store of that number.
+  double error(const expression::RowErrors& errors, const expression::RowInterpreter<float>& made, int output,
+               std::int64_t column) const;
   void write(int output, std::int64_t row, std::int64_t column, double value) const;
 
  private:

@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "base/text.h"
 #include "common/activation_reference.h"
 #include "common/host_types.h"
+#include "expression/error_bound.h"
 #include "pointwise/backward.h"
 #include "rows/sums_reference.h"
 
@@ -37,8 +39,7 @@ class Reference {
   float write_gradients(std::int64_t r, std::int64_t c) const {
     const ActivationRow& row = kActivationRows[static_cast<int>(p_.activation)];
     const float z = pre_activation(r, c), slope = row.derivative(z, alpha_);
-    const float of_out = at(a_.gradient, out_dtype(p_), Spread::full, stride(p_, p_.out_stride), r, c);
-    const float gradient = p_.rounding == Rounding::torch ? round_float(biased_dtype(p_), of_out) : of_out;
+    const float gradient = gradient_at(r, c);
     const bool zero = slope == 0 && common::selects_zero(static_cast<common::Activation>(p_.activation));
     const bool torch = p_.rounding == Rounding::torch;
     const float product = zero ? 0 : gradient * slope;
@@ -49,6 +50,18 @@ class Reference {
       write_float(y_dtype(p_), a_.y_gradient.data, r * stride(p_, p_.y_stride) + c, of_y);
     }
     return round_float(p_.dtype, of_z);
+  }
+
+  // How far another device's gradient of an operand may be, which is `factor` times that of the sum. `function`
+  // computes the slope.
+  double gradient_error(const expression::Function& function, DType dtype, double factor, std::int64_t r,
+                        std::int64_t c) const {
+    const auto z = static_cast<double>(pre_activation(r, c));
+    const double of_out = std::abs(static_cast<double>(gradient_at(r, c)));
+    const double off = of_out * expression::formula_error(function, z, static_cast<double>(alpha_), 0);
+    const double made = of_out * std::abs(function.reference(z, static_cast<double>(alpha_), 0));
+    const auto stored = [&](double x) { return round_float(dtype, factor * x); };
+    return expression::change(stored, made, off + made * 0x1p-23);
   }
 
   float y_at(std::int64_t r, std::int64_t c) const {
@@ -62,6 +75,12 @@ class Reference {
                                 : spread == Spread::column ? r
                                                            : 0;
     return static_cast<float>(common::read_float(dtype, in.data, offset));
+  }
+
+  // Of the activation's result.
+  float gradient_at(std::int64_t r, std::int64_t c) const {
+    const float of_out = at(a_.gradient, out_dtype(p_), Spread::full, stride(p_, p_.out_stride), r, c);
+    return p_.rounding == Rounding::torch ? round_float(biased_dtype(p_), of_out) : of_out;
   }
 
   float pre_activation(std::int64_t r, std::int64_t c) const {
@@ -133,6 +152,28 @@ void backward::reference(const Pointwise& p, const PointwiseArgs& a) {
   if (p.multiplier_gradient == DType::none) return;
   const auto product = [&](std::int64_t r, std::int64_t c) { return of_x(r, c) * reference.y_at(r, c); };
   *static_cast<float*>(a.multiplier_gradient.data) = rows::total_sum(p.rows, p.width, product);
+}
+
+// Of the gradients of operands. Where eager steps are rounded, a rounding that is otherwise is more than that.
+bool backward::allowance(const Pointwise& p, const PointwiseArgs& a, std::string_view operand, double* of_elements) {
+  const bool of_x = operand == "x_gradient";
+  if (!of_x && operand != "y_gradient") return false;
+  if (p.rounding == Rounding::torch && biased_dtype(p) != f32) return false;
+  const std::string name = cat(common::kActivationNames[static_cast<int>(p.activation)], "_slope");
+  const int row = expression::find_function(name, 2);
+  if (row < 0) return false;
+  const expression::Function& function = expression::kFunctions[row];
+  const Reference reference(p, a);
+  const std::int64_t step = stride(p, of_x ? p.x_stride : p.y_stride);
+  const double factor = of_x ? 1 : std::abs(static_cast<double>(a.multiplier));
+  const DType dtype = of_x ? p.dtype : y_dtype(p);
+  parallel_for(p.rows, 1 + (1 << 10) / std::max<std::int64_t>(1, p.width), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      for (std::int64_t c = 0; c < p.width; ++c)
+        of_elements[r * step + c] = reference.gradient_error(function, dtype, factor, r, c);
+    }
+  });
+  return true;
 }
 
 void reference(const Pointwise& p, const PointwiseArgs& a) {

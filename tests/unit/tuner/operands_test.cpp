@@ -111,6 +111,46 @@ TEST(Compare, TheAbsoluteBoundCountsToo) {
   EXPECT_FALSE(pair.compare().equal);
 }
 
+// A result whose first output has one element changed by so many units.
+Comparison compare_changed(const std::string& text, float x, std::int64_t units) {
+  const AnyProblem p = problem(text);
+  HostOperands host(p.family(), p.data());
+  host.generate(1, false);
+  for (int i = 0; i < host.size(); ++i) {
+    const Operand& operand = host.operand(i);
+    if (operand.role != Role::input || host.bytes(i) == 0) continue;
+    const int entry = host.entries()[static_cast<std::size_t>(i)].entry;
+    const std::string name = operand.name_of_entry ? operand.name_of_entry(p.data(), entry) : operand.name;
+    const float value = name == "x" ? x : name == "bias" ? 0 : -57344.0F;
+    for (std::int64_t at = 0; at < host.bytes(i); at += 4) std::memcpy(host.data(i) + at, &value, 4);
+  }
+  AnyArgs numbers(p.family());
+  const HostOperands expected = host.reference(numbers);
+  HostOperands got = expected;
+  for (int i = 0; i < got.size(); ++i) {
+    if (got.operand(i).role != Role::output || got.bytes(i) == 0) continue;
+    std::int32_t bits = 0;
+    std::memcpy(&bits, got.data(i), 4);
+    bits += static_cast<std::int32_t>(units);
+    std::memcpy(got.data(i), &bits, 4);
+    break;
+  }
+  return compare(got, expected);
+}
+
+TEST(Compare, ElementsMayDifferByWhatTheirOperandsEnlarge) {
+  for (const char* text : {"pointwise rows=1 width=2 dtype=f32 expr=\"out = y * silu_slope(x)\"",
+                           "pointwise rows=1 width=2 dtype=f32 activation=silu pass=backward",
+                           "glu rows=1 width=2 dtype=f32 layout=split activation=silu pass=backward"}) {
+    const Comparison near = compare_changed(text, -1.2784F, 500);
+    EXPECT_TRUE(near.equal) << near.difference;
+    EXPECT_EQ(near.max_error, 500) << text;
+    EXPECT_FALSE(compare_changed(text, -1.2784F, 1 << 20).equal) << text;
+    EXPECT_FALSE(compare_changed(text, 1.0F, 500).equal) << text << ", where nothing is enlarged";
+  }
+  EXPECT_FALSE(compare_changed("pointwise rows=1 width=2 dtype=f32 expr=\"out = y * x\"", -1.2784F, 1).equal);
+}
+
 TEST(Compare, NarrowTypesHaveWiderUnits) {
   Pair pair("pointwise rows=1 width=8 dtype=bf16 activation=gelu");
   pair.set<std::uint16_t>(0, 0x3f80, 0x3f81);

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "moe/movement.h"
+#include "moe/movement_step.h"
 #include "moe/params.cuh"
 #include "unit/families/support.h"
 
@@ -111,6 +112,17 @@ TEST(ChunkSortLaunch, HasBlocksOfConsecutivePartsAndATable) {
   EXPECT_EQ(group_parts("rows=2112 hidden=4096 chunks=32"), 4U) << "8 blocks a multiprocessor";
   EXPECT_EQ(group_parts("rows=2111 hidden=4096 chunks=32"), 3U);
   EXPECT_EQ(group_parts("rows=1 hidden=7168 chunks=32"), 1U);
+}
+
+// While the table of many is made, more of a row is on its way.
+TEST(ChunkSortDefaults, HaveFourVectorsALaneWhereATableOfManyChunksIsHidden) {
+  const auto unroll = [](const std::string& text) {
+    return test::variants_of(test::problem("chunk_sort " + text))[0].config[moe::kUnroll];
+  };
+  EXPECT_EQ(unroll("rows=1206 hidden=2112 chunks=473"), 4);
+  EXPECT_EQ(unroll("rows=1206 hidden=2112 chunks=64"), 2);
+  EXPECT_EQ(unroll("rows=1206 hidden=2112 chunks=473 pass=backward"), 2);
+  EXPECT_EQ(unroll("rows=32768 hidden=7168 chunks=2048"), 2) << "which takes longer than the table";
 }
 
 TEST(ChunkSortLaunch, HasRoomForItsTable) {

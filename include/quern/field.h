@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "quern/dtype.h"
@@ -68,6 +69,7 @@ struct Text {
     for (int i = 0; i < N && i < count; ++i) bytes[i] = text[static_cast<std::size_t>(i)];
   }
   constexpr Text(const char* text) : Text(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
+  Text(const std::string& text) : Text(std::string_view(text)) {}     // NOLINT(google-explicit-constructor)
   constexpr std::string_view view() const { return {bytes, static_cast<std::size_t>(count < N ? count : N)}; }
 };
 

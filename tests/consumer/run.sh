@@ -99,7 +99,7 @@ run_app() {
   local output
   output=$("$1" "$work/cache") || { printf '%s\n' "$output"; return 1; }
   printf '%s\n' "$output"
-  grep -q 'gather .*sm_90a' <<<"$output" && grep -q 'scale_rows .*sm_90a' <<<"$output" &&
+  grep -q 'gather .*sm_90a' <<<"$output" && grep -q 'pointwise .*relu.*sm_90a' <<<"$output" && grep -q 'scale_rows .*sm_90a' <<<"$output" &&
     grep -qE 'key [0-9a-f/]{32,}' <<<"$output"
 }
 

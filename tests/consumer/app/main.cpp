@@ -1,5 +1,6 @@
 // A host application: compiles a built-in family's kernel and one of its own without a GPU, and launches its own where
 // there is one. Argument: the folder of the cache; or `worker`, and then it measures for others, its own family too.
+#include <quern/expression.h>
 #include <quern/quern.h>
 #include <quern/worker.h>
 
@@ -63,6 +64,11 @@ int run(const char* cache_dir) {
   gather.width = 8192;
   gather.dtype = quern::bf16;
   print(runtime.prewarm(quern::Gather::family(), &gather, "sm_90a"));
+  const quern::Expression x("x"), b("b", "f32 row");
+  quern::Pointwise formula;
+  formula.width = 8192;
+  formula.expr = relu(x + 0.5f * b).text("out");
+  print(runtime.prewarm(quern::Pointwise::family(), &formula, "sm_90a"));
   const app::ScaleRows rows;
   print(runtime.prewarm(app::ScaleRows::family(), &rows, "sm_90a"));
 

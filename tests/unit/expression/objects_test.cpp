@@ -1,5 +1,5 @@
-// expression/objects.h: the text that objects build.
-#include "expression/objects.h"
+// quern/expression.h: the text that objects build.
+#include "quern/expression.h"
 
 #include <gtest/gtest.h>
 

@@ -1,16 +1,18 @@
-// Expressions as C++ objects: they build the text of a program in quern's expression language.
+// Expressions as C++ objects: they build the text of a program in quern's expression language, for the field `expr` of
+// pointwise and for quern/program.h. docs/expressions.md is the language.
 //
-//   using quern::Expression;
-//   Expression x("x"), b("b", "f32 row");
-//   const Expression y = relu(x + 0.5f * b);
-//   y.text("y");                                    // "b: f32 row; y = relu(x + 0.5 * b)"
+//   const quern::Expression x("x"), b("b", "f32 row");
+//   const quern::Expression y = relu(x + 0.5f * b);
+//   quern::Pointwise problem;
+//   problem.expr = y.text("y");                     // "b: f32 row; y = relu(x + 0.5 * b)"
 //   quern::program_text({{"y", y}, {"s", sum(y)}})  // several outputs
 //
 // Numbers are arguments of the launch, unless they are made by Expression::constant. The functions are those of the
 // language, found by their arguments' type. What the language refuses, such as a condition where it takes a number, is
-// refused when the text is read.
-#ifndef QUERN_EXPRESSION_OBJECTS_H_
-#define QUERN_EXPRESSION_OBJECTS_H_
+// refused when the text is read. An expression is a value that shares its parts: a copy is cheap, and a part that is
+// used twice is computed once. Threads may read one together. Errors: none but std::bad_alloc.
+#ifndef QUERN_EXPRESSION_H_
+#define QUERN_EXPRESSION_H_
 
 #include <cmath>
 #include <cstdio>
@@ -21,9 +23,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/activation_table.h"
-#include "common/expression_table.h"
+#include "quern/activation_table.h"
 #include "quern/dtype.h"
+#include "quern/expression_table.h"
 
 namespace quern {
 
@@ -235,4 +237,4 @@ inline std::string Expression::text(const std::string& output) const { return pr
 
 }  // namespace quern
 
-#endif  // QUERN_EXPRESSION_OBJECTS_H_
+#endif  // QUERN_EXPRESSION_H_

@@ -88,13 +88,30 @@ def specialized(text, dtypes, kinds):
     of_tensors = [d for d, k in zip(dtypes, kinds) if k in ("full", "row", "column")] or [d for d in dtypes if d != "none"]
     usual, names = _promoted(of_tensors), [name for name, _, _ in inputs]
     words = [(n, d, k) for n, d, k in zip(names, dtypes, kinds)] + [o for o in outputs if o[0] not in names]
-    made = [f"{n}:{'' if d in ('none', usual) else ' ' + d} {k}" for n, d, k in words]
-    made += [statement for statement in text.split("; ") if ":" not in statement]  # declarations have a colon
+    declared = [statement for statement in text.split("; ") if ":" in statement]  # only they have a colon
+    saved = {statement.partition(":")[0] for statement in declared if statement.endswith(" saved")}
+    made = [f"{n}:{'' if d in ('none', usual) else ' ' + d} {k}{' saved' * (n in saved)}" for n, d, k in words]
+    made += [statement for statement in text.split("; ") if ":" not in statement]
     text, inputs, outputs = _quern._program("; ".join(made))
     places = [names.index(name) for name, _, _ in inputs]
     tensors = tuple(p for p in places if kinds[p] != "number")
     numbers = tuple((f"number_{i}", p) for i, p in enumerate(p for p in places if kinds[p] == "number"))
     return text, usual, tensors, numbers, outputs
+
+
+def _with_saved(program, save):
+    """The text of a program of which these outputs are saved."""
+    text, _, outputs = _quern._program(program)
+    statements, names = text.split("; "), [name for name, _, _ in outputs]
+    for name in (save,) if isinstance(save, str) else save:
+        if name not in names:
+            raise ValueError(f"the program has no output {name} to save; its outputs are {', '.join(names)}")
+        declared = [i for i, statement in enumerate(statements) if statement.startswith(f"{name}:")]
+        if not declared:
+            statements.insert(0, f"{name}: saved")
+        elif not statements[declared[0]].endswith(" saved"):
+            statements[declared[0]] += " saved"
+    return "; ".join(statements)
 
 
 def extents(kinds, full):
@@ -149,8 +166,8 @@ class Fused:
 
     _specialized = staticmethod(specialized)
 
-    def __init__(self, program, **scaling):
-        self.text, self.inputs, self.outputs = _quern._program(program)
+    def __init__(self, program, save=(), **scaling):
+        self.text, self.inputs, self.outputs = _quern._program(_with_saved(program, save) if save else program)
         self.scaling = {name: value for name, value in scaling.items() if value is not None}
         if self.scaling.get("scaling", "none") == "none":
             if any(name != "scaling" for name in self.scaling):
@@ -166,8 +183,8 @@ class Fused:
         return ", ".join([repr(self.text), *(f"{name}={value!r}" for name, value in self.scaling.items())])
 
     def gradient(self, *names):
-        """The function that returns d_NAME for each of the inputs `names`, of the inputs that it needs and d_OUT of each
-        output. With a scaling too: of the numbers before they are quantized."""
+        """The function that returns d_NAME for each of the inputs `names`, of the inputs and saved outputs that it needs
+        and d_OUT of each output. With a scaling too: of the numbers before they are quantized."""
         return type(self)(_quern._program(self.text, names)[0])
 
     def _bound(self, given, named):
@@ -241,10 +258,11 @@ def results(made, shapes):
     return made[0] if len(made) == 1 else made
 
 
-def fuse(program, scaling=None, mode=None, policy=None, scale_layout=None):
+def fuse(program, scaling=None, mode=None, policy=None, scale_layout=None, save=()):
     """A function of tensors that computes a program, "out = relu(x + m * y + b)", in one kernel. docs/expressions.md has
     its language, help(quern.fuse(...)) its arguments. quern.torch.fuse has gradients.
 
     scaling: "mx", "row" or "block128" quantizes the outputs of e4m3 and e5m2, and returns their scales after the outputs;
-    mode, policy and scale_layout ("plain" or "blocked"): how they are made and lie in memory, as with quern.mxfp8."""
-    return Fused(program, scaling=scaling, mode=mode, policy=policy, scale_layout=scale_layout)
+    mode, policy and scale_layout ("plain" or "blocked"): how they are made and lie in memory, as with quern.mxfp8.
+    save: an output, or several, that the gradient reads; else it computes the values again."""
+    return Fused(program, save, scaling=scaling, mode=mode, policy=policy, scale_layout=scale_layout)

@@ -34,7 +34,11 @@ class ReverseMode {
     }
     std::vector<Output> outputs;
     for (const int input : wanted_) outputs.push_back(output_of(input));
-    return in_order(tree_, inputs_, outputs);
+    std::vector<Given> given;
+    for (const Output& output : p_.outputs) {
+      if (output.saved) given.push_back({output.value, new_input(output.name, output)});
+    }
+    return in_order(tree_, inputs_, outputs, given);
   }
 
  private:
@@ -61,13 +65,17 @@ class ReverseMode {
 
   void seed(const Output& output) {
     if (!depends_[static_cast<std::size_t>(output.value)]) return;
-    const std::string name = "d_" + output.name;
+    const Id gradient = tree_.operand(new_input("d_" + output.name, output), output.kind);
+    add(output.value, output.kind == Kind::column, gradient);
+  }
+
+  // Of the type and kind of an output.
+  int new_input(const std::string& name, const Output& output) {
     for (const Operand& input : inputs_) {
       if (input.name == name) refuse(cat("the name ", name, " is taken; give that input another name"));
     }
     inputs_.push_back({name, output.dtype, output.kind});
-    const Id gradient = tree_.operand(static_cast<int>(inputs_.size()) - 1, output.kind);
-    add(output.value, output.kind == Kind::column, gradient);
+    return static_cast<int>(inputs_.size()) - 1;
   }
 
   // `by_row`: from what is computed once a row.

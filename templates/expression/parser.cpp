@@ -23,6 +23,7 @@ constexpr int kMostOnOwnStack = 6;  // levels of nesting: the caller may be a fi
 struct Symbol {
   std::size_t at = 0;  // where it was declared or first stood
   bool is_declared = false;
+  bool is_saved = false;
   DType dtype = DType::none;
   std::optional<Kind> kind = {};
   Id local = -1;     // let
@@ -67,6 +68,7 @@ class StatementParser : private Names {
     }
     if (outputs_.empty()) refuse(text_.size(), "the program has no output; write one: y = …");
     check_used();
+    check_saved();
     Program made = in_order(tree_, inputs_, outputs_);
     if (const std::string why = too_large(made); !why.empty()) refuse(symbols_.at(outputs_.back().name).at, why);
     return made;
@@ -96,7 +98,7 @@ class StatementParser : private Names {
     return name;
   }
 
-  // ---- NAME: [dtype] [kind]
+  // ---- NAME: [dtype] [kind] [saved]
 
   void declaration() {
     const Token name = new_name();
@@ -120,11 +122,14 @@ class StatementParser : private Names {
       symbol.dtype = dtype;
     } else if (kind && !symbol.kind) {
       symbol.kind = kind;
-    } else if (dtype != DType::none || kind) {
+    } else if (word.is("saved") && !symbol.is_saved) {
+      symbol.is_saved = true;
+    } else if (dtype != DType::none || kind || word.is("saved")) {
       refuse(word.at, "a declaration has one type and one kind: bias: f32 row");
     } else {
-      refuse(word.at,
-             "a type (f32, f16, bf16, e4m3, e5m2) or a kind (full, row, column, scalar, number) is missing here");
+      refuse(
+          word.at,
+          "a type (f32, f16, bf16, e4m3, e5m2), a kind (full, row, column, scalar, number) or saved is missing here");
     }
   }
 
@@ -165,6 +170,10 @@ class StatementParser : private Names {
     if (symbol.written) refuse(name.at, cat(name.text, " is written twice; first in line ", line_of(*symbol.written)));
     if (symbol.kind == Kind::constant)
       refuse(name.at, cat(name.text, " is a number of the launch; it has no memory to write to"));
+    if (symbol.operand >= 0 && symbol.is_saved)
+      refuse(name.at, cat(name.text,
+                          " is saved, so it cannot replace an input: a gradient reads both; "
+                          "give the output another name"));
     if (symbol.operand >= 0 && symbol.kind.value_or(Kind::full) != Kind::full)
       refuse(name.at, cat(name.text, " is a ", expression::name(*symbol.kind),
                           ", which other elements read too; only a full operand is written in place"));
@@ -181,6 +190,11 @@ class StatementParser : private Names {
     if (whole ? output.kind != node.kind : !fits(node.kind, output.kind))
       refuse(at, cat("this is of kind ", expression::name(node.kind), " and ", name.text, " is a ",
                      expression::name(output.kind)));
+    output.saved = symbol.is_saved;
+    if (output.saved && whole) refuse(at, cat(name.text, " is saved, but no gradient reads what is over the rows"));
+    if (output.saved && output.kind != node.kind)
+      refuse(at, cat("this is of kind ", expression::name(node.kind), " and ", name.text, " is a saved ",
+                     expression::name(output.kind), "; a gradient can read only what has the kind of the value"));
     if (!whole && (output.kind == Kind::row || output.kind == Kind::scalar))
       refuse(at, cat("a ", expression::name(output.kind), " is written only by ",
                      output.kind == Kind::row ? "sum_rows" : "sum_all"));
@@ -263,6 +277,12 @@ class StatementParser : private Names {
     }
     if (unused == nullptr) return;
     refuse(unused->second.at, cat(unused->first, " is never used"));
+  }
+
+  void check_saved() const {
+    for (const auto& [name, symbol] : symbols_) {
+      if (symbol.is_saved && !symbol.written) refuse(symbol.at, cat(name, " is saved, but no output: ", name, " = …"));
+    }
   }
 
   std::size_t line_of(std::size_t at) const {

@@ -50,19 +50,20 @@ class Printer {
     for (const Output& output : p_.outputs) ++uses_[static_cast<std::size_t>(output.value)];
   }
 
-  void declare(const std::string& name, DType dtype, const char* kind) {
-    if (dtype == DType::none && kind == nullptr) return;
-    statements_.push_back(cat(name, ":", dtype == DType::none ? "" : " ",
-                              dtype == DType::none ? "" : quern::name(dtype), kind == nullptr ? "" : " ",
-                              kind == nullptr ? "" : kind));
+  // Words that are not "".
+  void declare(const std::string& name, std::initializer_list<const char*> words) {
+    std::string all;
+    for (const char* word : words) all += *word == 0 ? "" : cat(" ", word);
+    if (!all.empty()) statements_.push_back(cat(name, ":", all));
   }
+  static const char* word_of(DType dtype) { return dtype == DType::none ? "" : quern::name(dtype); }
   void declare_input(const Operand& input) {
-    declare(input.name, input.dtype, input.kind == Kind::full ? nullptr : name(input.kind));
+    declare(input.name, {word_of(input.dtype), input.kind == Kind::full ? "" : name(input.kind)});
   }
   void declare_output(const Output& output) {
     if (output.in_place >= 0) return;
     const bool is_default = output.kind == default_kind(p_.tree[output.value]);
-    declare(output.name, output.dtype, is_default ? nullptr : name(output.kind));
+    declare(output.name, {word_of(output.dtype), is_default ? "" : name(output.kind), output.saved ? "saved" : ""});
   }
 
   void write(Id id) {

@@ -10,22 +10,25 @@ namespace {
 // Copies what outputs need from one tree to another, in the order of a walk from the outputs.
 class Walk {
  public:
-  Walk(const Tree& from, const std::vector<Operand>& inputs, Program& to)
+  Walk(const Tree& from, const std::vector<Operand>& inputs, const std::vector<Given>& given, Program& to)
       : from_(from),
         inputs_(inputs),
         to_(to),
         places_(static_cast<std::size_t>(from.size()), -1),
-        operands_(inputs.size(), -1) {}
+        given_(places_),
+        operands_(inputs.size(), -1) {
+    for (const Given& each : given) given_[static_cast<std::size_t>(each.value)] = each.input;
+  }
 
   Id copied(Id root) {
     std::vector<Id> open = {root};
     while (!open.empty()) {
       const Id id = open.back();
-      const Id missing = place(id) >= 0 ? -1 : first_missing(from_[id]);
+      const Id missing = place(id) >= 0 || given(id) >= 0 ? -1 : first_missing(from_[id]);
       if (missing >= 0) {
         open.push_back(missing);
       } else {
-        if (place(id) < 0) place(id) = copy(from_[id]);
+        if (place(id) < 0) place(id) = given(id) >= 0 ? read(given(id)) : copy(from_[id]);
         open.pop_back();
       }
     }
@@ -42,6 +45,8 @@ class Walk {
 
  private:
   Id& place(Id id) { return places_[static_cast<std::size_t>(id)]; }
+  int given(Id id) const { return given_[static_cast<std::size_t>(id)]; }
+  Id read(int input) { return to_.tree.operand(operand(input), inputs_[static_cast<std::size_t>(input)].kind); }
 
   Id first_missing(const Node& node) {
     for (const Id id : node.used()) {
@@ -53,7 +58,7 @@ class Walk {
   Id copy(const Node& node) {
     if (node.op == Op::literal) return to_.tree.literal(node.value());
     if (node.op == Op::constant) return to_.tree.constant(node.value());
-    if (node.op == Op::operand) return to_.tree.operand(operand(static_cast<int>(node.payload)), node.kind);
+    if (node.op == Op::operand) return read(static_cast<int>(node.payload));
     std::array<Id, 3> arguments = {-1, -1, -1};
     for (std::size_t i = 0; i < node.count; ++i) arguments[i] = place(node.arguments[i]);
     return to_.tree.call(node.function, std::span<const Id>(arguments.data(), node.count),
@@ -64,6 +69,7 @@ class Walk {
   const std::vector<Operand>& inputs_;
   Program& to_;
   std::vector<Id> places_;
+  std::vector<int> given_;  // the input that a node is read from; -1: none
   std::vector<int> operands_;
 };
 
@@ -73,9 +79,10 @@ bool operator==(const Program& a, const Program& b) {
   return a.tree.nodes() == b.tree.nodes() && a.inputs == b.inputs && a.outputs == b.outputs;
 }
 
-Program in_order(const Tree& tree, const std::vector<Operand>& inputs, const std::vector<Output>& outputs) {
+Program in_order(const Tree& tree, const std::vector<Operand>& inputs, const std::vector<Output>& outputs,
+                 const std::vector<Given>& given) {
   Program program;
-  Walk walk(tree, inputs, program);
+  Walk walk(tree, inputs, given, program);
   for (const Output& output : outputs) {
     program.outputs.push_back(output);
     program.outputs.back().value = walk.copied(output.value);

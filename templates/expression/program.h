@@ -34,6 +34,7 @@ struct Output {
   Id value = -1;
   int in_place = -1;       // the input that it replaces
   bool quantized = false;  // by the kernel, after the program; dtype is that of the numbers before
+  bool saved = false;      // the gradient reads it instead of computing its value again
 
   friend bool operator==(const Output&, const Output&) = default;
 };
@@ -74,8 +75,15 @@ std::vector<int> memory_places(const Program& program);
 // The kind of an output that declares none.
 Kind default_kind(const Node& value);
 
+// A node whose value is read from an input.
+struct Given {
+  Id value;
+  int input;
+};
+
 // The program without nodes and inputs that no output needs, in order. `outputs` are of `tree`.
-Program in_order(const Tree& tree, const std::vector<Operand>& inputs, const std::vector<Output>& outputs);
+Program in_order(const Tree& tree, const std::vector<Operand>& inputs, const std::vector<Output>& outputs,
+                 const std::vector<Given>& given = {});
 
 inline bool is_too_long(std::string_view name) { return name.size() > static_cast<std::size_t>(kMostLetters); }
 

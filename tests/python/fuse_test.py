@@ -102,6 +102,15 @@ class Fuse(Case):
         self.close(d_x, self.want * self.y * self.y)
         self.close(d_y, 2 * self.want * self.x * self.y)
 
+    def test_a_gradient_reads_saved_outputs(self):
+        f = quern.fuse("s: f32; y = exp(x) * b; s = sum(y2 * 2)", save=("s", "y"))
+        self.assertEqual(f.text, "y: saved; s: f32 saved; y = exp(x) * b; s = sum(y2 * 2)")
+        g = quern.fuse("y = tanh(x)", save="y").gradient("x")
+        self.assertEqual([name for name, _, _ in g.inputs], ["d_y", "y"])
+        self.close(g(d_y=self.want, y=self.x), self.want * (1 - self.x * self.x))
+        self.assertEqual(quern.fuse("y: f32 saved; y = tanh(x)", save="y").text, "y: f32 saved; y = tanh(x)")
+        self.refused(ValueError, "the program has no output x to save; its outputs are y", quern.fuse, "y = tanh(x)", save="x")
+
     def test_gradients_of_what_broadcasts_are_sums(self):
         g = quern.fuse("b: row; m: number; c: column; out = x * m + b * c").gradient("b", "m", "c")
         self.assertEqual(g.outputs, (("d_b", "none", "row"), ("d_m", "f32", "scalar"), ("d_c", "none", "column")))

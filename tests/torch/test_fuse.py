@@ -93,6 +93,34 @@ class Fuse(TorchTest):
         (got,) = _ops.pointwise_program([y, x], expr="out: f32; y: f32; out = y * x")
         self.assertSameGradients(got, y * x, [x, y])
 
+    def test_backward_keeps_and_reads_what_is_saved(self):
+        f, x, w = qt.fuse("y = exp(x * w)", save="y"), rand(3, 8, grad=True), rand(8, grad=True)
+        kept = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.shape) or t, lambda t: t):
+            y = f(x, w)
+        self.assertIn(torch.Size([3, 8]), kept)
+        self.assertSameGradients(y, torch.exp(x * w), [x, w])
+        kept.clear()
+        alone, z = qt.fuse("y = exp(x)", save="y"), rand(3, 8, grad=True)
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+            y = alone(z)
+        self.assertEqual(len(kept), 1)
+        self.assertTrue(torch.equal(kept[0], y))
+        self.assertSameGradients(y, torch.exp(z), [z])
+
+    def test_gradients_of_saved_outputs_have_gradients(self):
+        x = rand(3, 8, grad=True)
+        for f in (qt.fuse("y = tanh(x)"), qt.fuse("y = tanh(x)", save="y")):
+            (first,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
+            (second,) = torch.autograd.grad(first.sum(), x)
+            t = torch.tanh(x)
+            self.assertClose(second, -2 * t * (1 - t * t))
+
+    def test_softmax_keeps_its_result(self):
+        x, d = rand(3, 8, grad=True), rand(3, 8)
+        f = qt.fuse("let e = exp(x - detach(max(x))); y = e / sum(e)", save="y")
+        self.assertSameGradients(f(x) * d, torch.softmax(x, -1) * d, [x])
+
     def test_its_gradient_function_is_differentiable(self):
         g, x, d = qt.fuse("out = x * x * x").gradient("x"), rand(3, 8, grad=True), rand(3, 8)
         self.assertSameGradients(g(d_out=d, x=x), 3 * x * x * d, [x])
@@ -118,6 +146,10 @@ class FuseCompiled(TorchTest):
     def test_rows_stay_symbolic(self):
         f = qt.fuse("p = silu(x) * y; q = x + y")
         self.check(lambda x, y: f(x * 2, y), lambda x, y: (F.silu(x * 2) * y, x * 2 + y), 2, 4, 5, 7, graphs=2)
+
+    def test_saved_outputs(self):
+        f = qt.fuse("y = exp(x) * y2", save="y")
+        self.check(lambda x, y: f(x, y), lambda x, y: torch.exp(x) * y, 2, 4, 5, graphs=2)
 
     def test_a_trace_with_symbols(self):
         f = qt.fuse("out = silu(x) * y + b")

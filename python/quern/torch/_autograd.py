@@ -76,10 +76,11 @@ class _Differentiated(torch.autograd.Function):
         call.each_needs = ctx.needs
         result = call.run()
         read = call.flags(backward.reads(call))
-        ctx.save_for_backward(*[t for t, r in zip(tensors, read) if r])
+        results = [result] if isinstance(result, torch.Tensor) else result
+        ctx.kept_results = backward.keeps(call)
+        ctx.save_for_backward(*[t for t, r in zip(tensors, read) if r], *[results[i] for i in ctx.kept_results])
         ctx.kept = [None if r else _Unread(t) for t, r in zip(tensors, read)]
         ctx.call = call.with_tensors([_Unread(t) for t in tensors])  # not the tensors, which a cycle would keep
-        results = [result] if isinstance(result, torch.Tensor) else result
         ctx.results = [_Unread(r) for r in results]
         ctx.mark_non_differentiable(*[r for r in results if not (r.is_floating_point() or r.is_complex())])
         return tuple(results)
@@ -90,7 +91,9 @@ class _Differentiated(torch.autograd.Function):
             return (None, None, *[None] * len(ctx.needs))
         saved = iter(ctx.saved_tensors)
         call = ctx.call.with_tensors([next(saved) if k is None else k for k in ctx.kept])
-        call.results = ctx.results
+        call.results = list(ctx.results)
+        for i in ctx.kept_results:
+            call.results[i] = next(saved)
         if call.settings.get("pass_", "forward") != "forward":
             raise RuntimeError(f"{call.op} with pass_={call.settings['pass_']!r} has no gradient of its own")
         call.needs = _needs(call, ctx.needs)
@@ -113,11 +116,12 @@ def _needs(call, flags):
     return needs
 
 
-def _register(name, *reads, unless=None):
+def _register(name, *reads, unless=None, keeps=None):
     """Registers a function of (call, *gradients of the results) that returns gradients by the inputs' names.
 
     reads: the inputs that it reads; of others it has shape and type. unless: (input, others): with that input others are
     read too; instead of an input a function of the call may say so, and instead of both one that returns the others.
+    keeps: a function of the call that returns the places of the results that it reads.
     """
     family = FAMILIES[name]
     op = getattr(_ops, name).default
@@ -132,6 +136,7 @@ def _register(name, *reads, unless=None):
             return set(reads) | (set(unless[1]) if more else set())
 
         backward.reads = names
+        backward.keeps = keeps or (lambda call: [])
 
         def run(keyset, *inputs, **settings):
             if not _needs_gradient(inputs):
@@ -257,7 +262,7 @@ def _glu(saved, gradient, *_):
     return dict(zip(wanted, made))
 
 
-@_register("pointwise_program", unless=_programs.reads)
+@_register("pointwise_program", unless=_programs.reads, keeps=_programs.keeps)
 def _pointwise_program(saved, *gradients):
     return {"inputs": _programs.gradients(saved, gradients)}
 

@@ -46,6 +46,13 @@ def reads(call):
     return {f"inputs.{i}" for i, (name, _, _) in enumerate(_in_memory(forward[1])) if name in read}
 
 
+def keeps(call):
+    """The places of the results that its gradients read: outputs that are saved."""
+    forward, backward = _gradient(call)
+    read = {name for name, _, _ in backward[1]} - {name for name, _, _ in forward[1]}
+    return [i for i, (name, _, _) in enumerate(forward[2]) if name in read]
+
+
 def _full_shape(forward, call):
     """Of what is full, [rows, width]."""
     operands = list(zip(_in_memory(forward[1]), call["inputs"])) + list(zip(forward[2], call.results))
@@ -71,8 +78,9 @@ def _zeros(tensor, like):
 
 
 def _values(forward, call, given, like):
-    """The tensors of a gradient program by name: the inputs, and the gradients of the outputs."""
-    values = {name: tensor for (name, _, _), tensor in zip(_in_memory(forward[1]), call["inputs"])}
+    """The tensors of a gradient program by name: the inputs, the outputs that are saved, and the outputs' gradients."""
+    values = {name: tensor for (name, _, _), tensor in zip(forward[2], call.results)}
+    values.update((name, tensor) for (name, _, _), tensor in zip(_in_memory(forward[1]), call["inputs"]))
     for (name, _, _), result, gradient in zip(forward[2], call.results, given):
         values[f"d_{name}"] = _zeros(result, like) if gradient is None else gradient.contiguous()
     return values

@@ -1,4 +1,6 @@
 """Functions of tensors from formulas, with their gradients: quern.torch.fuse("out = relu(x + m * y + b)")."""
+from typing import Optional, Sequence, Union
+
 import torch
 
 from quern import _fuse
@@ -42,9 +44,18 @@ class Fused(_fuse.Fused):
         return _fuse.results(_ops.pointwise_program([values[place] for place in tensors], **given, **settings), shapes)
 
 
-def fuse(program: str, scaling=None, mode=None, policy=None, scale_layout=None) -> Fused:
+def fuse(
+    program: str,
+    scaling: Optional[str] = None,
+    mode: Optional[str] = None,
+    policy: Optional[str] = None,
+    scale_layout: Optional[str] = None,
+    save: Union[str, Sequence[str]] = (),
+) -> Fused:
     """A differentiable function of tensors that computes a program, "out = relu(x + m * y + b)", in one kernel.
     docs/expressions.md has its language.
 
-    scaling, mode, policy, scale_layout: as quern.fuse takes them. What is quantized has no gradient."""
-    return Fused(program, scaling=scaling, mode=mode, policy=policy, scale_layout=scale_layout)
+    scaling, mode, policy, scale_layout: as quern.fuse takes them. What is quantized has no gradient.
+    save: an output, or several, that the backward pass reads, which keeps them in memory: save="y" of "y = exp(x)" keeps y,
+    not x. Else it keeps inputs, and computes the values again."""
+    return Fused(program, save, scaling=scaling, mode=mode, policy=policy, scale_layout=scale_layout)

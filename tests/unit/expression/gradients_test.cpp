@@ -196,6 +196,50 @@ TEST(ExpressionGradients, HaveTheNamesTypesAndKindsOfWhatTheyAreOf) {
   expect(inputs["m"], "m", DType::none, Kind::constant);
 }
 
+std::string gradient_text(const std::string& program, const std::vector<std::string>& names) {
+  return print(gradient_of(parsed(program), names));
+}
+
+TEST(ExpressionGradients, ReadSavedOutputsInsteadOfComputingThemAgain) {
+  EXPECT_EQ(gradient_text("y = exp(x)", {"x"}), "d_x = d_y * exp(x)");
+  EXPECT_EQ(gradient_text("y: saved; y = exp(x)", {"x"}), "d_x = d_y * y");
+  EXPECT_EQ(gradient_text("y: bf16 saved; y = tanh(x)", {"x"}), "d_y: bf16; y: bf16; d_x = d_y * (const 1 - y * y)");
+  EXPECT_EQ(gradient_text("y: saved; y = x + 1", {"x"}), "d_x = d_y") << "which no gradient needs";
+  EXPECT_EQ(gradient_text("s: saved; let t = sum(exp(x)); s = t; y = log(t)", {"x"}),
+            "d_s: column; d_y: column; s: column; d_x = (d_s + d_y / s) * exp(x)");
+}
+
+// With the outputs of the program itself: the same operations, so the same bits.
+TEST(ExpressionGradients, OfSavedOutputsHaveTheSameValues) {
+  Random random(seed_of_run());
+  int read = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Program plain = parsed(cat(random_program(random), "; w = exp(a0 * 0.25)"));
+    Program saved = plain;
+    for (Output& output : saved.outputs)
+      output.saved = output.kind == saved.tree[output.value].kind && output.kind >= Kind::column;
+    const Parsed again = parse(print(saved));
+    ASSERT_TRUE(again) << print(saved) << "\n" << again.error.text();
+    EXPECT_EQ(again.program, saved);
+    const std::vector<std::string> names = {plain.inputs[0].name, plain.inputs[1].name};
+    const Program gradient = gradient_of(plain, names), of_saved = gradient_of(saved, names);
+    Data data = drawn_data(random, plain, {2, 3});
+    const Arrays outputs = evaluate<double>(plain, data.shape, data.of(plain));
+    for (std::size_t o = 0; o < outputs.size(); ++o) data.arrays[plain.outputs[o].name] = outputs[o];
+    EXPECT_EQ(evaluate<double>(of_saved, data.shape, data.of(of_saved)),
+              evaluate<double>(gradient, data.shape, data.of(gradient)))
+        << print(saved);
+    for (const expression::Operand& input : of_saved.inputs) read += input.name == "w" ? 1 : 0;
+  }
+  EXPECT_GT(read, 0) << "nothing that was saved was read";
+}
+
+TEST(ExpressionGradients, RefuseASavedOutputWithTheNameOfAGradient) {
+  const Parsed refused = gradient(parsed("d_y: saved; y = exp(x); d_y = exp(y2)"), std::vector<std::string>{"x", "y2"});
+  EXPECT_FALSE(refused);
+  EXPECT_EQ(refused.error.message, "the name d_y is taken; give that input another name");
+}
+
 TEST(ExpressionGradients, ReadOnlyWhatTheyNeed) {
   EXPECT_EQ(print(gradient_of(parsed("b: row; y = x + b"), {"x"})), "d_x = d_y");
   EXPECT_EQ(print(gradient_of(parsed("b: row; y = x + b"), {"b"})), "d_b = sum_rows(d_y)");

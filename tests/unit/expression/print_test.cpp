@@ -53,6 +53,8 @@ TEST(ExpressionPrint, HasFewParenthesesAndSpaces) {
       {"y=(x+b)*c-(d-e)", "y = (x + b) * c - (d - e)"},
       {"y=x-(b+c)", "y = x - (b + c)"},
       {"y=x+(b+c)", "y = x + (b + c)"},  // another order of additions
+      {"y:saved;y=exp(x)", "y: saved; y = exp(x)"},
+      {"s: saved column f32; s = sum(x)", "s: f32 saved; s = sum(x)"},
       {"y=(x/b)/c", "y = x / b / c"},
       {"y=x/(b*c)", "y = x / (b * c)"},
       {"y=-(x*b)", "y = -(x * b)"},

@@ -43,10 +43,14 @@ double spread(const Function& f, const Numbers& x, const Numbers& errors) {
   if (errors == Numbers{}) return 0;
   const double middle = f.reference(x[0], x[1], x[2]);
   double most = 0;
-  for (int way = 0; way < 27; ++way) {
-    const Numbers at = {x[0] + (way % 3 - 1) * errors[0], x[1] + (way / 3 % 3 - 1) * errors[1],
-                        x[2] + (way / 9 - 1) * errors[2]};
-    most = std::max(most, difference(f.reference(at[0], at[1], at[2]), middle));
+  constexpr double kWays[] = {-1, 0, 1};
+  for (const double a : kWays) {
+    for (const double b : kWays) {
+      for (const double c : kWays) {
+        const double value = f.reference(x[0] + a * errors[0], x[1] + b * errors[1], x[2] + c * errors[2]);
+        most = std::max(most, difference(value, middle));
+      }
+    }
   }
   return most;
 }

@@ -88,7 +88,7 @@ std::int64_t most_threads(const Config& c) {
 }
 
 // Chunks of a thread that makes a table of many: as many as a block of 512 needs. Four take 16 registers fewer.
-std::int64_t thread_chunks(const Movement& m) { return m.chunks > 4 * common::kMaxThreads ? 8 : 4; }
+std::int64_t thread_chunks(const Movement& m) { return m.chunks > std::int64_t{4} * common::kMaxThreads ? 8 : 4; }
 
 // Each thread of a block has a part in making the table of chunks.
 std::int64_t least_threads(const Movement& m) {
